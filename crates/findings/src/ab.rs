@@ -161,6 +161,8 @@ pub struct Ab {
     pub lost: usize,
     /// How many of these lack a result of A alone, and how many of B alone.
     pub lost_alone: [usize; 2],
+    /// Whether the program of A, and that of B, was replaced between its trials.
+    pub replaced: [bool; 2],
     /// The last attempt that failed.
     pub last_failed: Option<FailedAttempt>,
     pub elapsed_s: f64,
@@ -224,6 +226,7 @@ impl Ab {
             disturbed_alone: pairs.disturbed_alone(),
             lost: pairs.lost,
             lost_alone: pairs.lost_alone,
+            replaced: pairs.replaced,
             last_failed: records.iter().rev().find_map(FailedAttempt::of),
             elapsed_s: pairs.elapsed_s,
             pair_s,

@@ -124,6 +124,9 @@ pub struct Find {
     pub trials_to_go: Option<usize>,
     /// Duration of these trials, seconds.
     pub to_go_s: Option<f64>,
+    /// The first candidate whose program was replaced between its trials, as an index.
+    #[serde(skip)]
+    pub replaced: Option<usize>,
     /// Why no further block is run; none if one is.
     #[serde(skip)]
     pub stop: Option<RaceStop>,
@@ -186,6 +189,7 @@ impl Find {
             behind: standing.behind,
             trials_to_go: outlook.map(|outlook| outlook.trials),
             to_go_s: outlook.map(|outlook| outlook.trials as f64 * laps.trial_s()),
+            replaced: laps.replaced,
             stop: look.stop,
             metric: laps.metric,
             rule,

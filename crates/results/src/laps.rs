@@ -2,7 +2,7 @@
 
 use crate::looks::is_open;
 use crate::metric::{self, Better};
-use crate::pairs::{alike, headline, spent_s, value};
+use crate::pairs::{alike, headline, ran_two_programs, spent_s, value};
 use crate::schema::{Plan, Race, TrialRecord};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,6 +32,8 @@ pub struct Laps {
     /// How many of the trials count although they were disturbed.
     pub disturbed: usize,
     pub elapsed_s: f64,
+    /// The first candidate whose trials ran more than one program.
+    pub replaced: Option<usize>,
     /// Whether planned trials are still to run: a race that was interrupted in a block is not over.
     open: bool,
     /// Total seconds and number of the trials on a server that was already warm.
@@ -54,6 +56,8 @@ pub enum RaceStop {
     Budget,
     /// No candidate with values is left.
     NoneLeft,
+    /// A candidate ran two programs.
+    Replaced,
 }
 
 impl Laps {
@@ -68,6 +72,7 @@ impl Laps {
         let warm = (spent_s(records.iter().filter(is_warm)), records.iter().filter(is_warm).count());
         let servers = servers(records);
         let mut laps = Self { metric, elapsed_s, warm, open: is_open(plan, records), ..Self::default() };
+        laps.replaced = race.candidates.iter().position(|own| ran_two_programs(records, |name| name == own));
         let sign = laps.sign();
         for planned in plan.blocks().into_values() {
             let (mut block, mut marked) = (vec![None; race.candidates.len()], vec![false; race.candidates.len()]);
@@ -111,6 +116,10 @@ impl Laps {
     pub fn decided(&self, race: &Race) -> Option<RaceLook> {
         let look = |early: &[usize]| judge(self.blocks(), race.candidates.len(), &race.question(), early).ok();
         let standing = look(&race.early_looks)?;
+        if self.replaced.is_some() {
+            let standing = Standing { decided: false, ..standing };
+            return Some(RaceLook { standing, stop: Some(RaceStop::Replaced) });
+        }
         match self.stop(race, &standing) {
             Some(RaceStop::Budget) => {
                 let standing = look(&[&race.early_looks[..], &[self.blocks.len()]].concat())?;

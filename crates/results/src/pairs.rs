@@ -22,7 +22,7 @@ const INTERLEAVED: f64 = 0.4;
 /// its nominal error by up to a third.
 const NOMINAL: f64 = 0.8;
 /// Number of pairs in a session without a time limit: more add little if sessions differ as much as pairs do.
-const PAIRS_OF_SESSION: usize = 6;
+pub const PAIRS_OF_SESSION: usize = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
@@ -52,6 +52,8 @@ pub struct Pairs {
     /// The part of `elapsed_s` in the last session.
     pub session_s: f64,
     pub session_ended: usize,
+    /// Whether the trials of A, and those of B, ran more than one program: that of a new build at the same path.
+    pub replaced: [bool; 2],
     /// Whether planned trials are still to run: a comparison that was interrupted in a pair is not over.
     open: bool,
     /// Pairs of the control metrics, which the change cannot affect, by name, each with its session.
@@ -129,6 +131,8 @@ impl Pairs {
                 }
             }
         }
+        pairs.replaced =
+            [ran_two_programs(records, |name| rule.is_a(name)), ran_two_programs(records, |name| rule.is_b(name))];
         pairs.metric = metric;
         pairs.elapsed_s /= plan.at_once();
         pairs.session_s /= plan.at_once();
@@ -188,13 +192,14 @@ impl Pairs {
         self.claimed(rule, Look { finding, stop })
     }
 
-    /// Withdraws a claim if a control metric changed, or if it may be due to disturbances of one side only, or to
-    /// missing results of one side.
+    /// Withdraws a claim if a side ran two programs, a control metric changed, or it may be due to disturbances of one
+    /// side only or to missing results of one side.
     fn claimed(&self, rule: &Settle, mut look: Look) -> Option<Look> {
         let moved = || self.untouched(rule).iter().any(|(_, control)| control.verdict == Verdict::Changed);
         let stop = match look.finding.verdict {
-            Verdict::Undecided => None,
             _ if rule.certify => None,
+            _ if self.replaced != [false; 2] => Some(Stop::Replaced),
+            Verdict::Undecided => None,
             _ if moved() => Some(Stop::Control),
             _ if self.is_one_sided(&look.finding, self.disturbed_alone()) => Some(Stop::OneSided),
             // The other trials of a side that fails more often may be a selection of its fast ones.
@@ -294,12 +299,14 @@ pub enum Stop {
     OneSided,
     /// One side alone gave no result more often than by chance.
     FailsMore,
+    /// A side ran two programs.
+    Replaced,
 }
 
 impl Stop {
     /// Whether a verdict was withdrawn: more pairs would not bring it back.
     pub fn withholds(self) -> bool {
-        matches!(self, Self::Control | Self::OneSided | Self::FailsMore)
+        matches!(self, Self::Control | Self::OneSided | Self::FailsMore | Self::Replaced)
     }
 }
 
@@ -323,6 +330,17 @@ pub(crate) fn spent_s<'r>(records: impl Iterator<Item = &'r TrialRecord>) -> f64
     let attempts =
         records.filter(|record| record.started_at.is_empty() || seen.insert((record.trial, &*record.started_at)));
     attempts.map(|record| record.elapsed_s).sum()
+}
+
+/// Whether the trials of these conditions that count ran more than one program. A trial lists the file of a client that
+/// was started and the program that it became, of which it may see only one: programs are two if their trials have
+/// nothing in common.
+pub(crate) fn ran_two_programs(records: &[TrialRecord], is_own: impl Fn(&str) -> bool) -> bool {
+    let own = || records.iter().filter(|record| is_own(&record.condition) && record.outcome == Outcome::Ok);
+    let servers: BTreeSet<&String> = own().filter_map(|record| record.server_program.as_ref()).collect();
+    let mut clients = own().map(|record| &record.client_programs).filter(|programs| !programs.is_empty());
+    let first = clients.next();
+    servers.len() > 1 || first.is_some_and(|first| clients.any(|other| first.is_disjoint(other)))
 }
 
 /// The value of a trial that counts, even if it is disturbed; none for a trial that is to be repeated.

@@ -285,6 +285,38 @@ fn nothing_is_claimed_where_the_slower_side_alone_was_disturbed_more_often_than_
     assert_eq!(look(false, &b_alone, true).1, None);
 }
 
+#[test]
+fn nothing_is_claimed_where_a_side_ran_two_programs() {
+    let plan = plan(12);
+    let of = |server: &dyn Fn(&PlannedTrial) -> &'static str, client: &dyn Fn(&PlannedTrial) -> &'static str| {
+        let own = |trial: &PlannedTrial| TrialRecord {
+            server_program: Some(server(trial).to_owned()),
+            client_programs: client(trial).split_whitespace().map(str::to_owned).collect(),
+            ..record(&plan, trial.trial, if trial.condition == "a" { 100.0 } else { 90.0 } + (trial.trial % 3) as f64)
+        };
+        let records: Vec<TrialRecord> = plan.trials.iter().map(own).collect();
+        let race = Race::of(["a", "b"].map(str::to_owned).to_vec(), QUESTION, 1);
+        let laps = crate::laps::Laps::of(&plan, &race, &records, None);
+        let pairs = Pairs::of(&plan, &rule(), &records);
+        let (look, race) = (pairs.decided(&rule()).unwrap(), laps.decided(&race).unwrap());
+        assert_eq!(
+            laps.replaced.is_some(),
+            race.stop == Some(crate::laps::RaceStop::Replaced) && !race.standing.decided
+        );
+        (look.finding.verdict, look.stop, pairs.replaced, laps.replaced)
+    };
+    let own = |trial: &PlannedTrial| if trial.condition == "a" { "1a" } else { "2b" };
+    let rebuilt = |trial: &PlannedTrial| if trial.condition == "b" && trial.block > 7 { "3c" } else { own(trial) };
+    let settled = (Verdict::Changed, Some(Stop::Settled), [false; 2], None);
+    let withheld = (Verdict::Undecided, Some(Stop::Replaced), [false, true], Some(1));
+    assert_eq!(of(&own, &|_| ""), settled);
+    assert_eq!(of(&rebuilt, &|_| ""), withheld);
+    assert_eq!(of(&own, &rebuilt), withheld);
+    // A script and the program that it became, which a trial may see before or after that.
+    let script = |trial: &PlannedTrial| if trial.block > 7 { "f0 5d" } else { "f0 e1" };
+    assert_eq!(of(&own, &script), settled);
+}
+
 /// Trials of B last longer, so that only they reach the least time from which others count.
 #[test]
 fn a_side_is_not_disturbed_alone_when_others_took_half_as_much_of_the_time_of_the_other() {

@@ -56,15 +56,21 @@ fn table(found: &Find, style: Style) -> String {
     heads.extend(tail.then_some("p99 ms"));
     heads.push("outcome");
     let mut order: Vec<&Candidate> = found.candidates.iter().collect();
-    let ratio = |candidate: &Candidate| candidate.ratio.map_or(1.0, |of| of.value);
+    // Nothing is known of a candidate without results.
+    let ratio = |candidate: &Candidate| match candidate.ratio {
+        Some(ratio) => Some(ratio.value),
+        None => found.ahead().is_some_and(|ahead| ahead.name == candidate.name).then_some(1.0),
+    };
     let higher = metric::describe(metric).better == metric::Better::Higher;
-    order.sort_by(|a, b| if higher { ratio(b).total_cmp(&ratio(a)) } else { ratio(a).total_cmp(&ratio(b)) });
+    let worst = if higher { 0.0 } else { f64::INFINITY };
+    let place = |candidate: &Candidate| ratio(candidate).unwrap_or(worst);
+    order.sort_by(|a, b| if higher { place(b).total_cmp(&place(a)) } else { place(a).total_cmp(&place(b)) });
     let row = |candidate: &Candidate| {
         let mut cells = vec![plain(&candidate.name), candidate.trials.to_string()];
         cells.extend((found.disturbed > 0).then(|| candidate.disturbed.to_string()));
         cells.extend([
             candidate.value.map_or("-".to_owned(), |value| scale.number(value)),
-            times(ratio(candidate)),
+            ratio(candidate).map_or("-".to_owned(), times),
             between(shown_interval(candidate.ratio.and_then(|of| of.ci)), "-", times),
         ]);
         cells.extend(tail.then(|| candidate.p99_ms.map_or("-".to_owned(), |p99| format!("{p99:.3}"))));

@@ -19,6 +19,9 @@ pub fn sentence(ab: &Ab) -> String {
             control.ratio.map_or_else(String::new, by)
         );
     }
+    if ab.stop == Some(Stop::Replaced) {
+        return format!("No verdict after {}: {}.", count(ab.pairs, "pair"), replaced(ab));
+    }
     if let Some(why) = one_sided(ab, ["A", "B"]) {
         return format!("No verdict after {}: {why}.", count(ab.pairs, "pair"));
     }
@@ -47,6 +50,14 @@ fn b_to_a(ratio: Estimate) -> String {
     match ratio.ci.filter(is_known) {
         Some(ci) => format!("B/A {:.4} ({:.4} to {:.4})", ratio.value, ci.low, ci.high),
         None => format!("B/A {:.4} so far", ratio.value),
+    }
+}
+
+fn replaced(ab: &Ab) -> &'static str {
+    match ab.replaced {
+        [true, true] => "the programs of A and B were replaced between their trials",
+        [true, false] => "the program of A was replaced between its trials",
+        _ => "the program of B was replaced between its trials",
     }
 }
 
@@ -170,6 +181,7 @@ pub fn line(ab: &Ab) -> String {
     let e = ab.rule.minimum_effect;
     let within = ci.low >= 1.0 / (1.0 + e) && ci.high <= 1.0 + e;
     let open = match (ab.verdict, ci.contains(1.0)) {
+        _ if ab.stop == Some(Stop::Replaced) => "no verdict, as the program of a side was replaced",
         _ if ab.stop == Some(Stop::OneSided) => "no verdict, as one side was disturbed more often than the other",
         _ if ab.stop == Some(Stop::FailsMore) => "no verdict, as one side failed more often than the other",
         _ if ab.moved().is_some() => "no verdict, as a metric that the change cannot affect moved",
@@ -269,6 +281,7 @@ pub(super) mod tests {
             disturbed_alone: [0; 2],
             lost: 0,
             lost_alone: [0; 2],
+            replaced: [false; 2],
             last_failed: None,
             elapsed_s: 540.0,
             pair_s: 30.0,

@@ -190,7 +190,10 @@ fn stopped(stop: Stop) -> Option<String> {
         Stop::FailsMore => {
             "the other trials of a side that fails more often may be a selection: see the reasons with tare show"
         }
-        Stop::LeftOut => "more pairs gave no result than gave one",
+        Stop::LeftOut => "at least five more pairs gave no result than gave one",
+        Stop::Replaced => {
+            "begin another comparison, with builds that stay: pairs of two programs of a side do not add up"
+        }
     };
     Some(why.to_owned())
 }

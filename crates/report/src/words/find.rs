@@ -21,6 +21,9 @@ fn written(find: &Find, timed: bool) -> String {
         trials if timed => format!(", {trials} of them disturbed"),
         trials => format!(", {trials} disturbed"),
     };
+    if let Some(replaced) = find.replaced.and_then(|place| find.candidates.get(place)) {
+        return format!("No verdict after {trials}: the program of {} was replaced between its trials.", replaced.name);
+    }
     match find.ahead() {
         None => format!("No candidate of {all} has a result after {trials}{disturbed}."),
         Some(named) if find.decided => {
@@ -192,6 +195,7 @@ pub fn stopped(find: &Find) -> Option<String> {
         RaceStop::LastLook => return Some(last_look(find)),
         RaceStop::Budget => "no further block fits into the time",
         RaceStop::NoneLeft => "the trials of every candidate failed",
+        RaceStop::Replaced => "begin another race, with programs that stay: blocks of two programs do not add up",
     };
     Some(why.to_owned())
 }
@@ -250,6 +254,7 @@ mod tests {
             behind: None,
             trials_to_go: None,
             to_go_s: None,
+            replaced: None,
             stop: Some(RaceStop::LastLook),
             rule,
         }

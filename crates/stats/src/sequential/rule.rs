@@ -4,8 +4,8 @@ use super::fit::Fit;
 
 /// Numbers of pairs after which [`Rule::Looks`] has a look.
 pub const LOOKS: [usize; 5] = [4, 6, 9, 13, 18];
-/// Two-sided nominal p of each look. Over all five, together with the randomisation test, the type I error is 2.7 to
-/// 4.0% for the distributions and drifts in docs/figures.md (`benches/decide`). Without that test it would be up to
+/// Two-sided nominal p of each look. Over all five, together with the randomisation test, the type I error is
+/// below 5% for the distributions and drifts in docs/figures.md (`benches/decide`). Without that test it would be up to
 /// 10% for two modes or a rare spike, whose standard deviation may be near 0 at the first look, with two degrees of
 /// freedom.
 pub const NOMINAL_P: f64 = 0.0136;

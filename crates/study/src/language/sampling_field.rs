@@ -51,11 +51,15 @@ impl Keyed for Sampling {
         key!(words "foreign_cpu_limit" in foreign_cpu_limit,
             "share of the time of the benchmark's CPUs that other processes may take; above it a trial counts as \
              disturbed and is repeated; or off"),
-        key!(words "probe" in probe,
+        Key::words(
+            "probe",
             "known work before and after each sample, on the sample's PUs while the server is idle: loads from memory \
              (chain), a spin loop (spin), two threads that wake each other (wakeup). off; record; the name of the one \
              by which comparisons are adjusted; or auto, which measures for a minute whether one of them helps here. \
-             Not with a rate"),
+             Not with a rate",
+            |s| Some(s.probe_use().to_string().into()),
+            |s, v| v.parsed().map(|v| s.probe = Some(v)),
+        ),
         Key::words(
             "probe_share",
             "share of the time that probes may take; each takes at least 9 ms, and several short samples share one",

@@ -126,8 +126,15 @@ pub struct Sampling {
     pub steal_limit: Limit,
     /// Share of the time of the benchmark's CPUs that other processes may use during a sample.
     pub foreign_cpu_limit: Limit,
-    pub probe: ProbeUse,
+    /// None: not set, so that a comparison may record the probes; else as off.
+    pub probe: Option<ProbeUse>,
     pub probe_share: f64,
+}
+
+impl Sampling {
+    pub fn probe_use(&self) -> ProbeUse {
+        self.probe.unwrap_or(ProbeUse::Off)
+    }
 }
 
 impl Default for Sampling {
@@ -148,7 +155,7 @@ impl Default for Sampling {
             // Both are about the spread of restarts of an undisturbed server (3%, Percona): more would hide it.
             steal_limit: Limit(Some(0.03)),
             foreign_cpu_limit: Limit(Some(0.05)),
-            probe: ProbeUse::Off,
+            probe: None,
             probe_share: 0.01,
         }
     }

@@ -223,7 +223,7 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
     let measured = args.measured();
     let mut study = ab_sides::measured_on(measured.study, &sides, &measured.overrides, args.trust)?;
     study.decide = Some(args.over(study.decide.take().unwrap_or_default()));
-    ab_sides::record_probes(&mut study, &args.on.set);
+    ab_sides::record_probes(&mut study);
     if !args.dry_run {
         return decide(study, args.out.as_deref(), &args.options());
     }
@@ -252,7 +252,7 @@ fn compare(run: &Locked, options: &RunOptions) -> Result<Exit, Problem> {
     let (path, word) = (directory.path().display(), quoted_path(directory.path()));
     match Ab::of(&plan, &records).filter(|ab| ab.pairs + ab.lost > 0) {
         Some(ab) => {
-            let certified = ab_certificates::of_metric(study, &plan, ab.metric.as_deref());
+            let certified = ab_certificates::of(study, &plan, ab.metric.as_deref());
             ab_output::print(&ab, certified.as_ref(), options.json)?;
             let drawn = ab_output::draw(&ab, &plan, &records, directory);
             note(&format!("results: {path}{drawn}"));

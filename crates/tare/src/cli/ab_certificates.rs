@@ -60,14 +60,9 @@ fn keep_in(folder: &PrivateFolder, certificate: Certificate) -> Result<Kept, Pro
     }
 }
 
-/// What the certificates say about a comparison of the rule's metric, or of any if it names none; `None` if this
-/// machine has none or they cannot be read.
-pub fn of(study: &Study, plan: &Plan) -> Option<Certified> {
-    of_metric(study, plan, plan.settle.as_ref()?.metric.as_deref())
-}
-
-/// As [`of`], for the metric that was compared.
-pub fn of_metric(study: &Study, plan: &Plan, metric: Option<&str>) -> Option<Certified> {
+/// What the certificates say about a comparison of `metric`, or of any metric if there is none yet; `None` if this
+/// machine has no certificate or they cannot be read.
+pub fn of(study: &Study, plan: &Plan, metric: Option<&str>) -> Option<Certified> {
     let folder = PrivateFolder::open(&state::directory().ok()?, Access::Closed).ok()??;
     let rule = plan.settle.as_ref()?;
     let (engine, load) = measured(study);

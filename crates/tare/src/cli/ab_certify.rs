@@ -26,6 +26,8 @@ const CERTIFY: &str = "ab-certify";
 
 enum Measured {
     Done(Box<Found>),
+    /// An error ended it.
+    Broken(Box<Found>, Box<Problem>),
     Interrupted(Option<Box<Found>>),
     Without(String),
 }
@@ -53,11 +55,11 @@ pub fn run(
     let twins = ab_twins::twins(&base, &own, relinked, &out, trust::whose(requested.trusted))?;
     let measured = against_all(requested, &twins, (&base, &own), (&machine, &out), options);
     ab_twins::remove(&out);
-    let (found, interrupted) = measured?;
+    let (found, ended) = measured?;
     let Some(metric) = found.iter().find_map(|found| found.metric.clone()) else {
-        return match interrupted {
-            true => Ok(Exit::Interrupted),
-            false => Err(Problem::new(Exit::TrialFailed, "no pair counts: trials failed")
+        return match ended {
+            Exit::Interrupted => Ok(ended),
+            _ => Err(Problem::new(Exit::TrialFailed, "no pair counts: trials failed")
                 .at(found.iter().filter_map(|own| own.against.reason.clone()).collect::<Vec<_>>().join("; "))
                 .advice(format!("read the reasons in the folders below {}", out.display()))),
         };
@@ -84,38 +86,44 @@ pub fn run(
     if let Some(aside) = &kept.aside {
         note(aside);
     }
-    Ok(if interrupted { Exit::Interrupted } else { Exit::Done })
+    Ok(ended)
 }
 
-/// The findings of the side and each of its twins, and whether a signal interrupted the measurement.
+/// The findings of the side and each of its twins, and how the measurement ended: done, interrupted by a signal, or
+/// with the first error after which pairs are left that count.
 fn against_all(
     requested: &MeasuredOn<'_>,
     twins: &[ab_twins::Made],
     (base, own): (&Study, &[Side]),
     (machine, out): (&Machine, &Path),
     options: RunOptions,
-) -> Result<(Vec<Found>, bool), Problem> {
+) -> Result<(Vec<Found>, Exit), Problem> {
     let measurable = twins.iter().filter(|(_, twin)| twin.is_ok()).count();
     let budget_s = requested.budget_s.unwrap_or(BUDGET_S) / measurable.max(1) as f64;
     let run = Run { requested, budget_s, machine, options };
-    let (mut found, mut interrupted) = (Vec::new(), false);
+    let (mut found, mut ended) = (Vec::new(), Exit::Done);
     for (twin, other) in twins {
         let measured = match other {
             Err(reason) => Measured::Without(reason.clone()),
-            Ok(_) if interrupted => Measured::Without("interrupted before this comparison".to_owned()),
+            Ok(_) if ended == Exit::Interrupted => Measured::Without("interrupted before this comparison".to_owned()),
             Ok(other) => run.against(*twin, ab_sides::study(base.clone(), own, other)?, out)?,
         };
         let (kept, why) = match measured {
             Measured::Done(kept) => (Some(kept), String::new()),
             Measured::Interrupted(kept) => {
-                interrupted = true;
+                ended = Exit::Interrupted;
                 (kept, "interrupted".to_owned())
+            }
+            Measured::Broken(kept, problem) => {
+                note(&problem.to_string());
+                ended = if ended == Exit::Done { problem.exit } else { ended };
+                (Some(kept), String::new())
             }
             Measured::Without(why) => (None, why),
         };
         found.push(kept.map_or_else(|| Found::left_out(*twin, why), |kept| *kept));
     }
-    Ok((found, interrupted))
+    Ok((found, ended))
 }
 
 struct Run<'a> {
@@ -162,7 +170,8 @@ impl Run<'_> {
         let found = Found::of(twin, &plan, &records).map(Box::new);
         match (end, found) {
             (Ok(end), found) if end.left > 0 => Ok(Measured::Interrupted(found)),
-            (_, Some(found)) => Ok(Measured::Done(found)),
+            (Ok(_), Some(found)) => Ok(Measured::Done(found)),
+            (Err(problem), Some(found)) => Ok(Measured::Broken(found, Box::new(problem))),
             (Err(problem), None) if twin == Twin::Same => Err(problem),
             (Err(problem), None) => Ok(Measured::Without(reason(&problem))),
             (Ok(_), None) => Ok(Measured::Without("no pair counts".to_owned())),

@@ -43,7 +43,7 @@ pub fn planned(study: Study, machine: &Machine, place: Where, trusted: bool) -> 
                 .to_owned(),
         );
     }
-    if study.sampling.probe.adjusts().is_some() {
+    if study.sampling.probe_use().adjusts().is_some() {
         plan.notes.push(
             "pairs are not adjusted by a probe: it is recorded, and serves as a control if neither side can change it"
                 .to_owned(),

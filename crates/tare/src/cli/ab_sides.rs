@@ -86,12 +86,26 @@ pub fn measured_on(
     overrides: &Overrides,
     trusted: bool,
 ) -> Result<Study, Problem> {
-    if let Some(command) = sides.iter().find(|side| side.is("command")) {
-        return of_commands("ab", &command.value(), overrides);
+    match (sides.iter().find(|side| side.is("command")), named) {
+        (Some(command), None) => of_commands("ab", &command.value(), overrides),
+        (Some(_), Some(name)) => named_of_commands(name, overrides, trusted),
+        (None, _) => {
+            let places = sides.iter().any(|side| side.is("placement"));
+            let name = named.unwrap_or(if places { "first-look" } else { "side-by-side" });
+            StudyText::read(name, trust::whose(trusted), false)?.parse(overrides)
+        }
     }
-    let places = sides.iter().any(|side| side.is("placement"));
-    let name = named.unwrap_or(if places { "first-look" } else { "side-by-side" });
-    StudyText::read(name, trust::whose(trusted), false)?.parse(overrides)
+}
+
+/// The named study, whose load must be a command.
+pub(super) fn named_of_commands(name: &str, overrides: &Overrides, trusted: bool) -> Result<Study, Problem> {
+    let study = StudyText::read(name, trust::whose(trusted), false)?.parse(overrides)?;
+    match study.base.workload.load {
+        AnyLoad::Command(_) => Ok(study),
+        _ => Err(Problem::new(Exit::Usage, "the study measures a server, and not a command")
+            .at(name)
+            .expected("a study with `[workload] name = \"command\"`, or no --study")),
+    }
 }
 
 /// The study with the two sides as its only conditions; two empty sides compare the study with itself.
@@ -152,19 +166,18 @@ pub fn sided(mut study: Study, machine: &Machine) -> Result<(Study, Decide), Pro
 }
 
 /// Records the probes alongside the samples of a study with `[decide]` if that is cheap and no side can affect them:
-/// they are known work that the change cannot affect. `sampling.probe` on the command line takes precedence.
-pub fn record_probes(study: &mut Study, sets: &[String]) {
-    let is_set = sets.iter().any(|set| set.starts_with("sampling.probe="));
+/// they are known work that the change cannot affect. `sampling.probe` takes precedence, off too.
+pub fn record_probes(study: &mut Study) {
     let sides = study.decide.iter().flat_map(|decide| [&decide.a, &decide.b]).flatten();
     let is_moved = sides.filter_map(|text| side(text).ok()).any(|side| can_move(&side.factor));
-    if study.sampling.probe == ProbeUse::Off && idles(study) && !is_set && !is_moved {
-        study.sampling.probe = ProbeUse::Record;
+    if study.sampling.probe.is_none() && idles(study) && !is_moved {
+        study.sampling.probe = Some(ProbeUse::Record);
     }
 }
 
 /// The probes that a study records, if neither side can affect them.
 pub fn probes(study: &Study, sides: &[&Side]) -> Vec<String> {
-    let used = study.sampling.probe != ProbeUse::Off && !sides.iter().any(|side| can_move(&side.factor));
+    let used = study.sampling.probe_use() != ProbeUse::Off && !sides.iter().any(|side| can_move(&side.factor));
     if used { Probe::ALL.map(|probe| probe.covariate().to_owned()).into() } else { Vec::new() }
 }
 

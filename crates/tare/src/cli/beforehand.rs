@@ -5,7 +5,7 @@ use super::output::{duration, note};
 use super::{Exit, Problem, interrupt, plan_view};
 use std::io::{IsTerminal, Write};
 use tare_results::laps::{FIRST_LOOK, Laps};
-use tare_results::pairs::{Pairs, Rule};
+use tare_results::pairs::{PAIRS_OF_SESSION, Pairs, Rule};
 use tare_results::schema::{Plan, TrialRecord};
 use tare_study::language::spec::Study;
 use tare_study::plan::queue::Queue;
@@ -110,16 +110,24 @@ impl Open {
             return Some(Self { budget_s: race.budget_s, first: Some((first, plan.rounds_s(FIRST_LOOK))) });
         }
         let rule = plan.settle.as_ref()?;
+        if rule.rule == Rule::Sessions {
+            let share_s = rule.budget_s.map(|budget_s| budget_s / rule.sessions.max(1) as f64);
+            let pairs = || (format!("a session has {PAIRS_OF_SESSION} pairs"), plan.rounds_s(PAIRS_OF_SESSION));
+            return Some(Self { budget_s: share_s, first: share_s.is_none().then(pairs) });
+        }
         let pairs = rule.rule.first_look(rule.alpha);
         let first = format!("the first look is after {pairs} pairs");
-        let first = (rule.rule != Rule::Sessions).then(|| (first, plan.rounds_s(pairs)));
-        Some(Self { budget_s: rule.budget_s, first })
+        Some(Self { budget_s: rule.budget_s, first: Some((first, plan.rounds_s(pairs))) })
     }
 
     /// Seconds of its budget that it has used.
     fn used_s(&self, plan: &Plan, records: &[TrialRecord]) -> f64 {
         let of_race = plan.race.as_ref().map(|race| Laps::of(plan, race, records, None).elapsed_s);
-        let of_pairs = || plan.settle.as_ref().map(|rule| Pairs::of(plan, rule, records).elapsed_s);
+        let of_pairs = || {
+            let rule = plan.settle.as_ref()?;
+            let pairs = Pairs::of(plan, rule, records);
+            Some(if rule.rule == Rule::Sessions { pairs.session_s } else { pairs.elapsed_s })
+        };
         of_race.or_else(of_pairs).unwrap_or(0.0)
     }
 

@@ -78,9 +78,10 @@ pub fn study(
     }
     let places = factors.iter().any(|factor| factor.name == PLACEMENT);
     let command = factors.iter().find(|factor| factor.name == COMMAND).and_then(|factor| factor.levels.first());
-    let mut study = match command {
-        Some(first) => ab_sides::of_commands("find", first, overrides)?,
-        None => {
+    let mut study = match (command, named) {
+        (Some(first), None) => ab_sides::of_commands("find", first, overrides)?,
+        (Some(_), Some(name)) => ab_sides::named_of_commands(name, overrides, trusted)?,
+        (None, _) => {
             let name = named.unwrap_or(if places { FROM_PLACEMENTS } else { FROM_OTHERS });
             StudyText::read(name, trust::whose(trusted), false)?.parse(overrides)?
         }
@@ -110,6 +111,7 @@ pub fn study(
         }
     }
     let names: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
+    study.decide = None;
     study.compare("find", format!("the best of {}", names.join(" x ")), Vec::new());
     study.factors = factors;
     study.design.skip_identical = true;

@@ -104,7 +104,7 @@ pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Pro
         args.changes.are_servers(&study)?;
     }
     if study.decide.is_some() {
-        super::ab_sides::record_probes(&mut study, &args.changes.overrides().sets);
+        super::ab_sides::record_probes(&mut study);
         if !args.dry_run {
             return decide(study, args.out.as_deref(), &args.options()?);
         }
@@ -181,10 +181,10 @@ fn begin(
         plan_view::print_notes(&plan);
     }
     let Some(_host) = unless_interrupted(host(options.wait))? else { return Ok(Exit::Interrupted) };
-    if let Some(choose) = choose.filter(|_| study.sampling.probe == ProbeUse::Auto) {
+    if let Some(choose) = choose.filter(|_| study.sampling.probe == Some(ProbeUse::Auto)) {
         let Some((used, why)) = choose(&study, machine, options)? else { return Ok(Exit::Interrupted) };
         note(&why);
-        study.sampling.probe = used;
+        study.sampling.probe = Some(used);
         plan.notes.push(why);
     }
     // An automatic name is chosen under the lock, because other runs choose theirs under it.

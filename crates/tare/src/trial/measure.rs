@@ -332,7 +332,7 @@ impl Trial<'_> {
             memory: capture.memory,
             schedule: capture.schedule,
             cache: capture.cache,
-            probe_share: (task.sampling.probe != ProbeUse::Off).then_some(task.sampling.probe_share),
+            probe_share: (task.sampling.probe_use() != ProbeUse::Off).then_some(task.sampling.probe_share),
             spinning: task.condition.settings.client.spin.then(Spinning::default),
         }
     }

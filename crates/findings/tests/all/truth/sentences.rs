@@ -83,6 +83,8 @@ fn of_stop(stop: Stop) -> Option<Sentence> {
         Stop::FailsMore => Some(Sentence::AbFailsMore),
         Stop::OneSided => Some(Sentence::AbOneSided),
         Stop::Control => Some(Sentence::AbControlMoved),
+        // Two digests are no statistic.
+        Stop::Replaced => None,
         Stop::Settled | Stop::LastLook | Stop::Budget | Stop::LeftOut | Stop::Session => None,
     }
 }

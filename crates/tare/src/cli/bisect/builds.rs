@@ -76,7 +76,7 @@ impl<'a> Builds<'a> {
             Some(Built::Binary { path, sha1, elapsed_s }) => {
                 let now = content(&path)?;
                 if let Some(was) = sha1.as_ref().filter(|was| **was != now) {
-                    return Err(Problem::new(Exit::Usage, "a build has changed since it was measured")
+                    return Err(Problem::new(Exit::TrialFailed, "a build has changed since it was measured")
                         .at(path.display().to_string())
                         .expected(format!("SHA-1 {was}, found {now}"))
                         .advice("restore the file, or start another bisection in another folder"));
@@ -98,6 +98,11 @@ impl<'a> Builds<'a> {
             None => 0.0,
         };
         self.keep(place, &Built::Skipped { reason, elapsed_s })
+    }
+
+    /// Where the outcome of a build is stored.
+    pub fn file(&self, place: usize) -> PathBuf {
+        self.folder.path().join(self.name(place)).join(FILE)
     }
 
     /// A build that existed before the bisection.
@@ -134,6 +139,7 @@ impl<'a> Builds<'a> {
             environment: vec![
                 ("TARE_COMMIT".to_owned(), commit.id.clone().into()),
                 ("TARE_SOURCE".to_owned(), source.clone().into()),
+                ("TARE_REPOSITORY".to_owned(), by.repository.clone().into()),
             ],
             directory: Some(source.clone()),
             log: Some(kept),
@@ -181,7 +187,7 @@ fn content(path: &Path) -> Result<String, Problem> {
     let opened = open_named(path).map_err(io::Error::from).and_then(|file| file.ok_or(ErrorKind::NotFound.into()));
     opened.and_then(|mut file| file_sha1(&mut file)).map_err(|e| match e.kind() {
         ErrorKind::Interrupted => interrupt::problem("reading a build"),
-        _ => Problem::new(Exit::Usage, format!("a build cannot be read: {e}"))
+        _ => Problem::new(Exit::TrialFailed, format!("a build cannot be read: {e}"))
             .at(path.display().to_string())
             .expected("the built program, which the bisection keeps")
             .advice("restore the file, or start another bisection in another folder"),
@@ -194,7 +200,7 @@ fn program(ended: &Ended, named: Option<&Path>, source: &Path, log: &Path) -> Re
     let place = chosen.as_ref().map(|chosen| source.join(chosen));
     match place {
         Some(place) if place.is_file() => Ok(place),
-        place => Err(Problem::new(Exit::Usage, "the build made no program")
+        place => Err(Problem::new(Exit::TrialFailed, "the build made no program")
             .at(place.unwrap_or_else(|| log.to_path_buf()).display().to_string())
             .expected("a file, named by --binary or by the last line that --build writes to standard output")
             .advice(

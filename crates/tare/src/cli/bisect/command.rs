@@ -10,7 +10,7 @@ use super::super::output::time;
 use super::super::output::{note, quoted_path};
 use super::super::{Exit, Problem, interrupt, trust};
 use super::request::{BEGIN, BisectRequest, BuildBy, MOST, PLACE, no_bisection};
-use super::search::{End, Search};
+use super::search::{End, Search, Spent};
 use super::{git, outlook, view};
 use crate::state::whole_path;
 use clap::Args;
@@ -123,8 +123,8 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
         if let Some(by) = &request.build {
             git::believed(&by.repository, trust::whose(args.trust))?;
         }
-        let spent_s = Search::of(&request, &folder, &Machine::this()?, &args.options())?.state()?.found.elapsed_s;
-        if !is_wanted(&request, spent_s, args)? {
+        let spent = Search::of(&request, &folder, &Machine::this()?, &args.options())?.state()?.spent();
+        if !is_wanted(&request, spent, args)? {
             return Ok(Exit::Interrupted);
         }
         return search(&request, &folder, args);
@@ -142,7 +142,7 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
             .at(out.display().to_string())
             .advice("name another folder with --out, or resume the bisection in it: tare bisect --resume DIR"));
     }
-    if !is_wanted(&request, 0.0, args)? {
+    if !is_wanted(&request, Spent::default(), args)? {
         return Ok(Exit::Interrupted);
     }
     let folder = Folder::open_or_create(&out, whose)?;
@@ -151,8 +151,8 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
 }
 
 /// Announces what is left, and asks whether to begin if that is long.
-fn is_wanted(request: &BisectRequest, spent_s: f64, args: &BisectArgs) -> Result<bool, Problem> {
-    let outlook = outlook::left(request, spent_s, args.trust)?;
+fn is_wanted(request: &BisectRequest, spent: Spent, args: &BisectArgs) -> Result<bool, Problem> {
+    let outlook = outlook::left(request, spent, args.trust)?;
     outlook.announce(args.json);
     outlook.is_wanted(args.yes, || None)
 }
@@ -181,11 +181,12 @@ fn request(args: &BisectArgs) -> Result<BisectRequest, Problem> {
         true => std::path::absolute(study).map_or_else(|_| study.clone(), |path| path.display().to_string()),
         false => study.clone(),
     });
-    let request = BisectRequest {
+    let mut request = BisectRequest {
         schema: BisectRequest::schema(),
         line,
         build,
         study,
+        resolved: None,
         engine: args.on.engine.clone(),
         sets: args.on.sets(),
         command: args.command.clone(),
@@ -198,6 +199,7 @@ fn request(args: &BisectArgs) -> Result<BisectRequest, Problem> {
     };
     // With `--dry-run` nothing of the study is run, so trust is not needed.
     request.check(args.trust || args.dry_run)?;
+    request.resolve(args.trust || args.dry_run)?;
     Ok(request)
 }
 

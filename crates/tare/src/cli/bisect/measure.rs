@@ -129,7 +129,10 @@ impl Bench<'_> {
                 problem.advice(format!("see {}/logs; {resume}", directory.path().display()))
             },
         )?;
-        if let Some(why) = ab_certificates::store(ab_certificates::of(&study, &plan).as_ref(), &directory) {
+        let (plan, records) = (read_plan(directory.folder())?, read_trials(directory.folder())?);
+        let metric = Ab::of(&plan, &records).and_then(|ab| ab.metric);
+        let certified = ab_certificates::of(&study, &plan, metric.as_deref());
+        if let Some(why) = ab_certificates::store(certified.as_ref(), &directory) {
             note(&why);
         }
         Ok(end.left == 0)

@@ -6,6 +6,7 @@ use super::super::output;
 use super::super::study_file::{self, StudyText};
 use super::super::{Exit, Problem, ab_together, plan_view, trust};
 use super::request::BisectRequest;
+use super::search::Spent;
 use tare_findings::bisect::{self, Expected, Range};
 use tare_study::plan::resolve::Where;
 use tare_text::{count, duration, object, percent};
@@ -46,11 +47,11 @@ fn commits(request: &BisectRequest) -> String {
     count(request.last(), if request.build.is_some() { "commit" } else { "build" })
 }
 
-/// What is left of a bisection on which this many seconds were spent.
-pub fn left(request: &BisectRequest, spent_s: f64, trusted: bool) -> Result<Outlook, Problem> {
+/// What is left of a bisection on which this time was spent.
+pub fn left(request: &BisectRequest, spent: Spent, trusted: bool) -> Result<Outlook, Problem> {
     let predicted = Predicted::of(request, trusted)?;
-    let rest = |all_s: f64| (all_s - spent_s).max(0.0);
-    let (estimated_s, budget_s) = (predicted.estimated_s().map(rest), request.budget_s.map(rest));
+    let estimated_s = predicted.estimated_s().map(|all_s| (all_s - spent.trials_s).max(0.0));
+    let budget_s = request.budget_s.map(|all_s| (all_s - spent.trials_s - spent.builds_s).max(0.0));
     let builds = if request.build.is_some() { ", plus the time of builds" } else { "" };
     let time = estimated_s.map_or(String::new(), |s| format!("; about {} of trials{builds}", duration(s)));
     let most = budget_s.map_or(String::new(), |s| format!("; at most {}", duration(s)));

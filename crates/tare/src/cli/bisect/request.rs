@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
 use tare_findings::bisect::Commit;
-use tare_study::language::parse::Overrides;
+use tare_study::language::document::Source;
+use tare_study::language::parse::{Overrides, parse};
 use tare_study::language::spec::Study;
 use tare_study::language::without_effect::without_effect;
+use tare_study::language::write::to_toml;
 use tare_text::count;
 
 const FILE: &str = "bisect.json";
@@ -39,6 +41,10 @@ pub struct BisectRequest {
     pub build: Option<BuildBy>,
     /// The study that builds are measured on; `None`: a built-in one.
     pub study: Option<String>,
+    /// This study as it was when the bisection began, every default written out; `None` for a command, and in
+    /// requests of version 0.2.0.
+    #[serde(default)]
+    pub resolved: Option<String>,
     pub engine: Option<String>,
     pub sets: Vec<String>,
     /// The program that is measured instead of a server; it contains [`PLACE`].
@@ -110,9 +116,21 @@ impl BisectRequest {
     /// As [`ab_sides::study`], and when samples are to take turns but cannot.
     pub fn study_of(&self, a: &Path, b: &Path, trusted: bool) -> Result<Study, Problem> {
         let (a, b) = (self.side(a)?, self.side(b)?);
-        let base = ab_sides::measured_on(self.study.as_deref(), &[&a, &b], &self.overrides(), trusted)?;
+        let base = match &self.resolved {
+            Some(text) => parse(Source { origin: FILE, text }, &Overrides::default())?,
+            None => ab_sides::measured_on(self.study.as_deref(), &[&a, &b], &self.overrides(), trusted)?,
+        };
         let study = ab_sides::study(base, &[a], &[b])?;
         if self.interleave == Some(true) { ab_together::by_turns(study) } else { Ok(study) }
+    }
+
+    /// Keeps the study as it is now: all pairs are of one study, also if its file changes meanwhile.
+    pub fn resolve(&mut self, trusted: bool) -> Result<(), Problem> {
+        if self.command.is_none() {
+            let study = ab_sides::measured_on(self.study.as_deref(), &[], &self.overrides(), trusted)?;
+            self.resolved = Some(to_toml(&study));
+        }
+        Ok(())
     }
 
     /// Refuses, before the first build, everything that can be refused without a build.
@@ -188,5 +206,44 @@ mod tests {
         for elsewhere in ["../../victim", "/victim", "--upload-pack=x", "$(reboot)", ""] {
             assert!(read(elsewhere, "00ff").is_err() && read("12ab", elsewhere).is_err(), "{elsewhere}");
         }
+    }
+
+    #[test]
+    fn all_pairs_are_of_the_study_as_it_was_when_the_bisection_began() {
+        let directory = tempfile::tempdir().unwrap();
+        let (folder, study) = (Folder::open(directory.path(), Trust::Anyone).unwrap().unwrap(), "s.toml");
+        let path = directory.path().join(study).display().to_string();
+        let write = |samples: usize| {
+            let text = format!("name = \"s\"\n[engine]\nname = \"mariadb\"\n[sampling]\nsamples = {samples}\n");
+            std::fs::write(&path, text).unwrap();
+        };
+        write(7);
+        let commit = |id: &str| Commit { id: id.to_owned(), subject: None, author_date: None, merged: Vec::new() };
+        let mut begun = BisectRequest {
+            schema: SCHEMA,
+            line: vec![commit("/a"), commit("/b")],
+            build: None,
+            study: Some(path.clone()),
+            resolved: None,
+            engine: None,
+            sets: vec!["sampling.sample_s=3".to_owned()],
+            command: None,
+            metric: None,
+            minimum_effect: 0.02,
+            confidence: 0.95,
+            budget_s: None,
+            seed: 1,
+            interleave: None,
+        };
+        begun.resolve(true).unwrap();
+        begun.write(&folder).unwrap();
+        write(9);
+        let samples = |request: &BisectRequest| {
+            let study = request.study_of(Path::new("/a"), Path::new("/b"), true).unwrap();
+            (study.sampling.samples, study.sampling.sample_s, study.conditions.len())
+        };
+        let resumed = BisectRequest::read(&folder).unwrap();
+        assert_eq!(samples(&resumed), (7, 3.0, 2));
+        assert_eq!(samples(&BisectRequest { resolved: None, ..resumed }), (9, 3.0, 2), "as version 0.2.0");
     }
 }

@@ -157,8 +157,14 @@ impl<'a> Search<'a> {
         let last = self.bench.request.last();
         match measured.failing().filter(|failing| *failing > 0 && *failing < last && pairs.lost > 0) {
             Some(failing) => {
-                self.builds
-                    .skip(failing, format!("its trials failed, see {}", measured.path.join("logs").display()))?;
+                self.builds.skip(
+                    failing,
+                    format!(
+                        "its trials failed, see {}; to try it again, remove {}",
+                        measured.path.join("logs").display(),
+                        self.builds.file(failing).display()
+                    ),
+                )?;
                 Ok(false)
             }
             None => Ok(true),
@@ -239,7 +245,7 @@ impl<'a> Search<'a> {
             elapsed_s: spent_s + trials_s,
         };
         let pair_s = if ended == 0 { 0.0 } else { trials_s / ended as f64 };
-        Ok(State { found, next, pair_s })
+        Ok(State { found, next, pair_s, spent: Spent { builds_s: spent_s, trials_s } })
     }
 }
 
@@ -248,9 +254,21 @@ pub struct State {
     pub found: Bisection,
     next: Next,
     pair_s: f64,
+    spent: Spent,
+}
+
+/// Seconds that a bisection has used so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Spent {
+    pub builds_s: f64,
+    pub trials_s: f64,
 }
 
 impl State {
+    pub fn spent(&self) -> Spent {
+        self.spent
+    }
+
     /// Seconds that will have been spent after the next step, without its builds.
     fn next_s(&self) -> f64 {
         self.found.elapsed_s + self.pair_s * BATCH as f64

@@ -54,9 +54,13 @@ pub fn run(predictions: &Predictions, out: &Path, options: &RunOptions) -> Resul
     let mut end = End::default();
     let mut all = Vec::new();
     for predicted in &predictions.experiments {
-        if predicted.blocks > 0 && !end.interrupted && !in_time(predicted) {
+        let path = out.join(&predicted.experiment.name);
+        let is_over = path.join("plan.json").exists()
+            && left_of(predicted, &path, on, trusted).is_ok_and(|(_, left)| left.likely_s <= 0.0);
+        let is_to_run = predicted.blocks > 0 && !is_over && !end.interrupted;
+        if is_to_run && !in_time(predicted) {
             end.late += 1;
-        } else if predicted.blocks > 0 && !end.interrupted {
+        } else if is_to_run {
             end.started += 1;
             let claims = predicted.experiment.claims.len() - predicted.cannot.len();
             note(&format!(
@@ -67,7 +71,7 @@ pub fn run(predictions: &Predictions, out: &Path, options: &RunOptions) -> Resul
                 tare_text::count(predicted.blocks, "block"),
                 duration(predicted.expected_s)
             ));
-            end.interrupted = match experiment(predicted, &out.join(&predicted.experiment.name), on, trusted) {
+            end.interrupted = match experiment(predicted, &path, on, trusted) {
                 Ok(finished) => !finished,
                 Err(problem) => {
                     note(&problem.to_string());

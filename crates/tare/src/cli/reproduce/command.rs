@@ -48,9 +48,9 @@ pub struct ReproduceArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
     /// Resume an interrupted run with its recorded predictions
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["name", "within"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["name", "within", "servers"])]
     resume: Option<PathBuf>,
-    /// Resume with results that other users own or may write to: programs named in them run as you
+    /// Use servers, or resume with results, that other users own or may write to: programs in them run as you
     #[arg(long)]
     trust: bool,
     /// Start or resume experiments of more than an hour together without asking

@@ -36,6 +36,7 @@ fn compared(verdict: AbVerdict, value: f64, low: f64, high: f64) -> Ab {
         disturbed: 0,
         disturbed_alone: [0; 2],
         lost_alone: [0; 2],
+        replaced: [false; 2],
         last_failed: None,
         elapsed_s: 87.0,
         pair_s: 12.4,
@@ -86,6 +87,7 @@ fn comparisons() -> Vec<(&'static str, Ab)> {
         ("an untouched metric moved", Ab { controls: vec![moved], stop: Some(Stop::Control), ..slower() }),
         ("one side disturbed", Ab { disturbed_alone: [1, 5], stop: Some(Stop::OneSided), ..undecided() }),
         ("one side failed", Ab { lost: 6, lost_alone: [1, 5], stop: Some(Stop::FailsMore), ..undecided() }),
+        ("a side was replaced", Ab { replaced: [false, true], stop: Some(Stop::Replaced), ..undecided() }),
         ("5 sessions", over_sessions(5, slower())),
         ("5 sessions, undecided", over_sessions(5, Ab { to_go: sessions_more, ..undecided() })),
         ("5 sessions, disturbed", over_sessions(5, Ab { disturbed: 5, ..slower() })),
@@ -124,6 +126,7 @@ fn race(decided: bool, values: [Option<f64>; 3]) -> Find {
         behind: None,
         trials_to_go: Some(6),
         to_go_s: Some(40.0),
+        replaced: None,
         stop: None,
         rule: Race::of(names.map(str::to_owned).to_vec(), Question { minimum_effect: 0.02, alpha: 0.05 }, 1),
     }

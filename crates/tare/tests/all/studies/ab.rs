@@ -341,8 +341,12 @@ fn named_builds_have_the_probes_as_controls_in_both_run_and_ab() {
          b = \"build=new\"\nbudget_s = 0.5\n",
     );
     let off = ["run", &study, "--set", "sampling.probe=off"];
+    let text = std::fs::read_to_string(&study).unwrap().replace("[sampling]\n", "[sampling]\nprobe = \"off\"\n");
+    std::fs::write(world.path("off.toml"), text).unwrap();
     for (number, (words, controls)) in
-        [(&["run", &study][..], 3), (&["ab", "--study", &study], 3), (&off, 0)].into_iter().enumerate()
+        [(&["run", &study][..], 3), (&["ab", "--study", &study], 3), (&off, 0), (&["run", "off.toml"], 0)]
+            .into_iter()
+            .enumerate()
     {
         let (out, err) = world.exits(5, &[words, &["--json", "--out", &number.to_string()], &QUIET].concat());
         assert_eq!(json(&out)["controls"].as_array().map(Vec::len), Some(controls), "{words:?} {out}{err}");

@@ -25,10 +25,16 @@ fn comparisons_races_and_claims_begin_with_their_time_and_ask_above_an_hour() {
     let certify = ["ab", "--certify", "--a", "command=true"];
     let race = ["find", "command=true", "command=false"];
     let line = ["bisect", "--builds", "/bin/true,/bin/false", "--command", "{binary}"];
-    let cases: [(&[&str], &[&str], &[&str]); 4] = [
+    let long = ["--sessions", "5", "--set", "sampling.sample_s=400"];
+    let with_budget = [&long[..], &["--budget", "10h"]].concat();
+    let servers = ["ab", "--engine", "sqlite", "--a", "option.cache_size=-100", "--b", "option.cache_size=-200"];
+    let cases: [(&[&str], &[&str], &[&str]); 6] = [
         (&sides, &["--budget", "2h"], &[ab, "; the first look is after 6 pairs, about ", "; at most 2 h"]),
         (&certify, &["--budget", "2h"], &["ab-certify: comparisons of A with itself", "; at most 2 h"]),
         (&race, &["--within", "2h"], &["blocks of 2 trials", "; the first candidates are dropped", "; at most 2 h"]),
+        (&servers, &long, &["; a session has 6 pairs, about "]),
+        // The share of one session.
+        (&servers, &with_budget, &["; at most 2 h"]),
         (&line, &["--budget", "2h"], &["bisect: 1 build, ", " in 8 of 10 bisections", "; at most 2 h"]),
     ];
     for (command, time, expected) in cases {

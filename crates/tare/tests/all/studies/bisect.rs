@@ -112,7 +112,7 @@ fn a_slow_commit_is_found_despite_a_broken_build_and_interruptions() {
     // A build that was replaced is not a measurement of its commit.
     std::fs::write(world.path(&format!("found/builds/{}/source/bench", commits[0])), "#!/bin/sh\nexec sleep 1\n")
         .unwrap();
-    let (_, err) = world.exits(2, &resume);
+    let (_, err) = world.exits(4, &resume);
     assert!(err.contains("a build has changed") && err.contains("SHA-1"), "{err}");
     world.assert_clean();
 }
@@ -286,7 +286,7 @@ fn a_build_replaced_while_it_is_measured_is_not_attributed_to_its_commit() {
     script(&exchanged, &format!("cp {} $0.new; mv $0.new $0; exec sleep 0.04", other.display()));
     let builds = format!("{kept},{}", exchanged.display());
     let words = ["bisect", "--builds", &builds, "--out", "a", "--command", "{binary}", "--minimum-effect", "40%"];
-    let (_, err) = world.exits(2, &[&words[..], &QUIET[..]].concat());
+    let (_, err) = world.exits(4, &[&words[..], &QUIET[..]].concat());
     assert!(err.contains("a build has changed since it was measured") && err.contains("SHA-1"), "{err}");
 }
 

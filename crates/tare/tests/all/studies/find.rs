@@ -121,6 +121,12 @@ fn a_race_out_of_time_reports_the_remaining_candidates_and_how_to_resume() {
     assert!(err.contains("tare find --resume results --within ") && err.contains("min"), "{err}");
     // A table of settings is printed only if candidates differ in several factors.
     assert!(!out.contains("effect of each factor"), "{out}");
+    // Of a candidate that fails there is no ratio, and it is the last.
+    let all = [&["find", "--out", "failing", "command=false"], &rule[..], &pair, &QUIET].concat();
+    let (out, _) = world.exits(5, &all);
+    let rows: Vec<&str> = out.lines().filter(|line| line.trim_start().starts_with("command=")).collect();
+    assert!(rows.len() == 3 && rows[2].contains("command=false") && !rows[2].contains("1.00x"), "{out}");
+    assert!(rows[0].contains("1.00x"), "{out}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! From a study to a plan, a run and its records.
 
 mod ab;
+mod ab_programs;
 mod article;
 mod beforehand;
 mod bisect;

@@ -276,8 +276,10 @@ fn a_claim_is_tested_against_the_predictions_written_before_the_first_trial() {
     let parts = ["Values, as parts of the published ones", "<rect class=\"equal\"", "class=\"m1\"", "class=\"m0\""];
     assert!(parts.iter().all(|part| picture().contains(part)), "{}", picture());
     // Nothing is left to run, and the verdict is computed again from the same records.
-    let (again, _) = world.exits(0, &["reproduce", "--resume", "page", "--json"]);
+    let (again, err) = world.exits(0, &["reproduce", "--resume", "page", "--json"]);
     assert_eq!(json(&again)["claims"][0]["verdict"], *verdict);
+    assert!(!err.contains("(1 of 1)"), "{err}");
+    world.exits(2, &["reproduce", "--resume", "page", "--servers", "elsewhere"]);
     // The predictions in the file decide, not what the program would expect today.
     let path = world.path("page/predictions.json");
     let written = std::fs::read_to_string(&path).unwrap();
