@@ -58,7 +58,9 @@ impl CaptureSummary {
 pub struct Unnamed {
     /// The program or library with most of them.
     pub object: String,
-    /// Share of the samples without a name, in all programs and libraries, 0 to 1.
+    /// Whether it is the kernel, whose names are hidden from ordinary users.
+    pub kernel: bool,
+    /// Share of the samples without a name, in the kernel, or in all programs and libraries, 0 to 1.
     pub fraction: f64,
 }
 
@@ -117,6 +119,8 @@ pub struct Grown {
     pub shown: bool,
 }
 
+/// The end of a kernel symbol's name.
+const KERNEL: &str = "_[k]";
 /// Share of a profile without names from which a note explains how to get the names.
 const UNNAMED: f64 = 0.2;
 /// Maximum number of symbols and locks listed per condition and per ranking.
@@ -180,13 +184,17 @@ fn symbols(captures: &[&Captures]) -> Vec<SymbolSummary> {
 
 /// The part of a profile without names, mean over trials; none if it is small.
 pub(super) fn unnamed(captures: &[&Captures]) -> Option<Unnamed> {
-    let without = |name: &str| name.starts_with('[') && name.ends_with(']');
     let shares = mean_of(&shares(captures, Profiled::Symbols));
-    let unnamed = || shares.iter().filter(|(name, _)| without(name));
-    let fraction: f64 = unnamed().map(|(_, share)| share).sum();
-    let (object, _) = unnamed().max_by(|a, b| a.1.total_cmp(b.1))?;
-    let object = object.trim_matches(['[', ']']).to_owned();
-    (fraction > UNNAMED).then_some(Unnamed { object, fraction })
+    let kernel_name = |name: &str| name.ends_with(KERNEL);
+    let of = |kernel: bool| -> Option<Unnamed> {
+        let without = |name: &str| name.starts_with('[') && name.trim_end_matches(KERNEL).ends_with(']');
+        let unnamed = || shares.iter().filter(|(name, _)| without(name) && kernel_name(name) == kernel);
+        let fraction: f64 = unnamed().map(|(_, share)| share).sum();
+        let (object, _) = unnamed().max_by(|a, b| a.1.total_cmp(b.1))?;
+        let object = if kernel { "kernel" } else { object.trim_matches(['[', ']']) }.to_owned();
+        (fraction > UNNAMED).then_some(Unnamed { object, kernel, fraction })
+    };
+    [of(false), of(true)].into_iter().flatten().max_by(|a, b| a.fraction.total_cmp(&b.fraction))
 }
 
 fn locks(captures: &[&Captures]) -> Vec<LockSummary> {

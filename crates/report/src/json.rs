@@ -255,5 +255,8 @@ pub fn experiment(trial: &Trial, made: Option<&Proof>, within_s: f64) -> impl Se
         ci_high: ci.map(|ci| ci.high),
         pairs: made.map(|proof| proof.pairs),
         elapsed_s: made.map(|proof| proof.elapsed_s),
+        own_waits_us: made.and_then(|proof| proof.waits).map(|waits| waits.own_us),
+        other_waits_us: made.and_then(|proof| proof.waits).map(|waits| waits.others_us),
+        problem: made.and_then(|proof| proof.problem.as_ref()),
     }
 }

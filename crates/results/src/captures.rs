@@ -38,6 +38,8 @@ pub const WAKES: &str = "wakes";
 pub const CALLERS: &str = "wakes.callers";
 /// Name of the capture stored as a [`StatusFile`].
 pub const STATUS: &str = "status";
+/// PostgreSQL's count of flushes of the log from 18 on; recorded even if it did not change.
+pub const WAL_FSYNCS: &str = "io.wal_fsyncs";
 /// Maximum size of a capture that is read for a report, bytes.
 const LARGEST: u64 = 64 << 20;
 /// Estimated memory per byte of a parsed document.
@@ -102,6 +104,8 @@ pub enum WaitKind {
     File,
     /// A timed wait: back-off, sleep.
     Pause,
+    /// Another process that works for the same statement, such as a parallel worker.
+    Process,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -108,6 +108,10 @@ impl TimeUse {
     }
 }
 
+/// Names of memory without symbols that contains a futex, as [`TimePart::on`]; a program or library without symbols is
+/// in brackets.
+pub const PLACES: [&str; 5] = ["heap", "stack", "shared memory", "a mapped file", "unknown"];
+
 /// The wait operation of a futex, futex(2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

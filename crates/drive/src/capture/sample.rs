@@ -53,7 +53,7 @@ impl CaptureSample {
             captured: Captured::default(),
         };
         if settings.profile {
-            let started = Profile::begin(&sample.place, settings.call_graph, server.pid());
+            let started = Profile::begin(&sample.place, settings.call_graph, server.pid(), &threads.connections);
             sample.profile = sample.note(captures::PROFILE, started);
         }
         if settings.wakes {
@@ -140,7 +140,9 @@ impl CaptureSample {
 
     /// Processes the recordings. Called after the server has stopped, because it takes as long as the recording did.
     pub fn finish(mut self) -> Captured {
+        let mut ran = None;
         if let Some(profile) = self.profile.take() {
+            ran = self.time.as_ref().and_then(|_| profile.of_connections());
             profile.finish(&mut self.captured);
         }
         let wakes = self.wakes.take().and_then(|wakes| wakes.finish(&self.place, &mut self.captured));
@@ -149,7 +151,7 @@ impl CaptureSample {
         }
         if let Some(file) = self.time.take() {
             self.place.write_json(&mut self.captured, captures::WAITS, "waits.json", &file);
-            waits::write_wall(&file, wakes.as_ref(), &self.place, &mut self.captured);
+            waits::write_wall(&file, wakes.as_ref(), ran, &self.place, &mut self.captured);
         }
         self.place.remove_empty();
         self.captured

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use tare_cpuset::observe;
 use tare_engine::{Address, Binary, Diagnostics, LockWait, SelfReport, Server, Unavailable, build_id};
 use tare_files::Folder;
-use tare_results::captures::{LOCKS, LockShare, LocksFile, STATUS, StatusFile};
+use tare_results::captures::{LOCKS, LockShare, LocksFile, STATUS, StatusFile, WAL_FSYNCS};
 use tare_results::schema::{SCHEMA, TrialRecord};
 use tare_results::server::{SETTINGS, SETTINGS_FILE, ServerRecord, Setting, SettingsFile};
 use tare_results::store::CAPTURES;
@@ -131,7 +131,7 @@ impl Status {
 fn differences(before: &BTreeMap<String, f64>, after: &BTreeMap<String, f64>) -> BTreeMap<String, f64> {
     let changed = |(name, value): (&String, &f64)| {
         let difference = value - before.get(name)?;
-        (difference != 0.0).then(|| (name.clone(), difference))
+        (difference != 0.0 || name == WAL_FSYNCS).then(|| (name.clone(), difference))
     };
     after.iter().filter_map(changed).collect()
 }
@@ -217,6 +217,8 @@ mod tests {
         let found =
             differences(&map(&[("a", 1.0), ("b", 2.0), ("c", 9.0)]), &map(&[("a", 5.0), ("b", 2.0), ("d", 3.0)]));
         assert_eq!(found, map(&[("a", 4.0)]));
+        let kept = map(&[(WAL_FSYNCS, 0.0)]);
+        assert_eq!(differences(&kept, &kept), kept, "no flush, in a server that counts them");
     }
 
     #[test]

@@ -7,7 +7,8 @@ use tare_results::captures::WaitKind;
 
 /// Instruments of locks. Conditions (`wait/synch/cond/%`) are left out: idle threads wait on those.
 const LOCKS: [&str; 4] = ["wait/synch/mutex/%", "wait/synch/rwlock/%", "wait/synch/sxlock/%", "wait/synch/prlock/%"];
-const WAITS: &str = "performance_schema.events_waits_summary_global_by_event_name";
+/// By account: background threads have none, and threads that have ended are included.
+const WAITS: &str = "performance_schema.events_waits_summary_by_account_by_event_name";
 /// performance_schema counts time in picoseconds.
 const PICOSECONDS: f64 = 1e12;
 
@@ -81,7 +82,8 @@ impl Diagnostics for MariadbDiagnostics {
 
     fn lock_waits(&mut self) -> Result<Vec<LockWait>, Unavailable> {
         let sql = format!(
-            "SELECT EVENT_NAME, COUNT_STAR, SUM_TIMER_WAIT FROM {WAITS} WHERE COUNT_STAR > 0 AND ({})",
+            "SELECT EVENT_NAME, SUM(COUNT_STAR), SUM(SUM_TIMER_WAIT) FROM {WAITS} \
+             WHERE USER IS NOT NULL AND COUNT_STAR > 0 AND ({}) GROUP BY EVENT_NAME",
             like("EVENT_NAME")
         );
         let rows = self.rows(&sql)?;

@@ -7,10 +7,12 @@ use crate::contract::diagnostics::{self, Diagnostics, LockWait, Silent, Unavaila
 use std::collections::BTreeMap;
 
 /// Views of one row each, in which every number is a counter or a gauge.
-const VIEWS: [(&str, &str); 3] = [
+const VIEWS: [(&str, &str); 4] = [
     ("database", "SELECT * FROM pg_stat_database WHERE datname = current_database()"),
     ("bgwriter", "SELECT * FROM pg_stat_bgwriter"),
     ("wal", "SELECT * FROM pg_stat_wal"),
+    // Counts the flushes of the log from 18 on, where pg_stat_wal no longer does.
+    ("io", "SELECT sum(fsyncs) AS wal_fsyncs FROM pg_stat_io WHERE object = 'wal'"),
 ];
 
 /// Uses sessions of its own: one for queries, one for the thread that samples wait events.
@@ -44,7 +46,8 @@ impl Diagnostics for PostgresDiagnostics {
     fn counters(&mut self) -> Result<BTreeMap<String, f64>, Unavailable> {
         let mut all = BTreeMap::new();
         for (view, sql) in VIEWS {
-            // A name and a value per row, whatever columns this version has; pg_stat_wal exists from 14 on.
+            // A name and a value per row, whatever columns this version has; pg_stat_wal exists from 14 on, pg_stat_io
+            // from 16 on.
             let sql = format!("SELECT key, value FROM ({sql}) AS v, json_each_text(row_to_json(v))");
             let Ok(rows) = self.session.query(&sql) else { continue };
             all.extend(rows.iter().filter_map(|row| counter(view, row)));

@@ -102,7 +102,10 @@ fn kind(class: &str, name: &str) -> WaitKind {
         ("IO", name) if name.to_ascii_lowercase().starts_with("wal") => WaitKind::Log,
         ("IO", _) => WaitKind::File,
         ("Timeout", _) => WaitKind::Pause,
-        _ => WaitKind::Lock,
+        // One process ends the transactions of all that wait for the lock of the process array, or of their state.
+        ("IPC", "ProcArrayGroupUpdate" | "XactGroupUpdate" | "ClogGroupUpdate") => WaitKind::Lock,
+        ("Lock" | "LWLock" | "LWLockNamed" | "LWLockTranche" | "BufferPin" | "Buffer", _) => WaitKind::Lock,
+        _ => WaitKind::Process,
     }
 }
 
@@ -123,6 +126,11 @@ mod tests {
             ("LWLock", "BufferMapping", WaitKind::Lock),
             ("IO", "DataFileRead", WaitKind::File),
             ("Timeout", "PgSleep", WaitKind::Pause),
+            ("BufferPin", "BufferPin", WaitKind::Lock),
+            ("IPC", "SyncRep", WaitKind::Log),
+            ("IPC", "ProcArrayGroupUpdate", WaitKind::Lock),
+            ("IPC", "ExecuteGather", WaitKind::Process),
+            ("Extension", "Extension", WaitKind::Process),
         ];
         for (class, name, is) in expected {
             assert_eq!(kind(class, name), is, "{class}/{name}");

@@ -27,6 +27,18 @@ const C_LIBRARY: &str = "[libc";
 const PAGES: [&str; 4] = ["buf_page_get", "buf_page_optimistic_get", "Buf_fetch", "mtr_t::page_lock"];
 const LOCKS: [&str; 5] = ["rw_lock_", "sync_array_wait_event", "ssux_lock", "sux_lock", "block_lock"];
 
+/// Prefixes of functions that take a lock of the C or of the Rust library.
+const MUTEXES: [&str; 8] = [
+    "std::sys::sync::mutex::",
+    "std::sys::sync::rwlock::",
+    "parking_lot::raw_",
+    "pthread_mutex_",
+    "___pthread_mutex_",
+    "pthread_rwlock_",
+    "__pthread_rwlock_",
+    "___pthread_rwlock_",
+];
+
 /// Share of the threads' time for which a commit slept until another commit had flushed the log.
 pub(super) fn for_other_commits(callers: &[CallerShare]) -> f64 {
     share(callers, waits_for_another)
@@ -35,6 +47,19 @@ pub(super) fn for_other_commits(callers: &[CallerShare]) -> f64 {
 /// Share of the threads' time for which they slept until they got the lock of a page.
 pub(super) fn for_pages(callers: &[CallerShare]) -> f64 {
     share(callers, waits_for_a_page)
+}
+
+/// Whether the waits below a function have a part of their own.
+pub(super) fn has_a_part(function: &str) -> bool {
+    begins(function, &LOG) || begins(function, &COMMITS) || begins(function, &PAGES)
+}
+
+/// Whether threads sleep below this function because they wait for a mutex or a read-write lock of a library.
+pub(super) fn takes_a_lock(callers: &[CallerShare], function: &str) -> bool {
+    callers.iter().any(|one| {
+        let mut functions = one.chain.split(';').skip_while(|name| *name != function);
+        functions.any(|name| begins(name, &MUTEXES))
+    })
 }
 
 fn share(callers: &[CallerShare], is_meant: fn(&str) -> bool) -> f64 {

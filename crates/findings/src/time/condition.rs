@@ -73,8 +73,9 @@ pub struct PartTime {
 pub(crate) fn of_trials<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> Vec<TrialTime<'r>> {
     let captures = |trial: usize, attempt: u32| results.captures.get(&(trial, attempt));
     let machine = results.environment.as_ref().map(|environment| &environment.machine);
+    let planned = results.plan.iter().flat_map(|plan| &plan.conditions).find(|planned| planned.name == condition.name);
     let of = |trial: &&'r TrialRecord| {
-        let time = TrialTime::of(trial, captures(trial.trial, trial.attempt))?;
+        let time = TrialTime::of_planned(trial, captures(trial.trial, trial.attempt), planned)?;
         let away_from_memory = machine.and_then(|machine| remote::share(trial, machine));
         Some(TrialTime { away_from_memory, ..time })
     };
@@ -86,14 +87,14 @@ pub(crate) fn join_small(sides: &mut [&mut Vec<TrialTime<'_>>]) {
     let mut named: BTreeSet<Part> = BTreeSet::new();
     for trials in sides.iter() {
         let locks: BTreeSet<&Part> =
-            trials.iter().flat_map(|time| time.parts.keys()).filter(|part| matches!(part, Part::Lock(_))).collect();
+            trials.iter().flat_map(|time| time.parts.keys()).filter(|part| part.is_lock()).collect();
         let whole: f64 = trials.iter().map(|time| time.us).sum();
         let large = |part: &&&Part| trials.iter().map(|time| time.part(part)).sum::<f64>() >= NAMED * whole;
         named.extend(locks.iter().filter(large).map(|part| (*part).clone()));
     }
     for time in sides.iter_mut().flat_map(|trials| trials.iter_mut()) {
-        let small = |part: &Part| matches!(part, Part::Lock(_)) && !named.contains(part);
-        let had_locks = time.parts.keys().any(|part| matches!(part, Part::Lock(_)));
+        let small = |part: &Part| part.is_lock() && !named.contains(part);
+        let had_locks = time.parts.keys().any(Part::is_lock);
         let other: f64 = time.parts.iter().filter(|(part, _)| small(part)).map(|(_, us)| us).sum();
         time.parts.retain(|part, _| !small(part));
         if had_locks {
@@ -113,7 +114,7 @@ pub(crate) fn leave_out_unrecorded(sides: &mut [&mut Vec<TrialTime<'_>>]) {
     let counts_as = |part: Part| match by_some.iter().any(|kind| hides(*kind, &part, has_sleeps)) {
         false => part,
         // Threads sleep during these waits.
-        true if has_sleeps && matches!(part, Part::RowLock | Part::Lock(_)) => Part::Asleep,
+        true if has_sleeps && (part == Part::RowLock || part.is_lock()) => Part::Asleep,
         true => Part::NotExplained,
     };
     for time in sides.iter_mut().flat_map(|trials| trials.iter_mut()) {
@@ -131,10 +132,11 @@ fn hides(lacked: Missing, part: &Part, has_sleeps: bool) -> bool {
         Missing::WaitsForCpu => matches!(part, Part::ClientWaited | Part::ServerWaited | Part::OtherPrograms),
         Missing::ServerThreads => matches!(part, Part::ServerUser | Part::ServerSystem | Part::ServerWaited),
         Missing::RowLocks => *part == Part::RowLock,
-        Missing::Locks => matches!(part, Part::Lock(_)) || of_files && !has_sleeps,
+        // Sleeps that the server names are in no futex.
+        Missing::Locks => part.is_lock() || (of_files || *part == Part::Asleep) && !has_sleeps,
         Missing::Sleeps => {
             of_files
-                || matches!(part, Part::Asleep | Part::Way)
+                || matches!(part, Part::Asleep | Part::Way | Part::Futex(_))
                 || matches!(part, Part::Lock(name) if name == PAGE_LOCKS)
         }
     }

@@ -17,4 +17,5 @@ pub(crate) use events::{in_all as events_in_all, of_trial as events_of_trial};
 pub use extremes::{Extremes, extremes};
 pub use part::{Missing, Part};
 pub use trial::TrialTime;
+pub use waited::BY_CALLER;
 pub(crate) use waited::PAGE_LOCKS;

@@ -35,6 +35,9 @@ pub enum Part {
     RowLock,
     /// Waits for one lock inside the server, with the server's name for it.
     Lock(String),
+    /// Sleeps on one futex that several threads share, with the name of its symbol or its caller: a lock that the
+    /// server does not report.
+    Futex(String),
     /// Waits for all locks that are too small for a part of their own.
     OtherLocks,
     /// Unnamed sleeps inside the server: on futexes, semaphores, for other processes.
@@ -47,13 +50,18 @@ pub enum Part {
 }
 
 impl Part {
+    /// Whether it is one lock with a name.
+    pub fn is_lock(&self) -> bool {
+        matches!(self, Self::Lock(_) | Self::Futex(_))
+    }
+
     /// CPU time of both sides.
     pub(crate) const WORK: [Self; 4] = [Self::ClientUser, Self::ClientSystem, Self::ServerUser, Self::ServerSystem];
 
     /// The name for scripts: `client_user`, `lock:NAME` ...
     pub fn name(&self) -> Cow<'static, str> {
         match self {
-            Self::Lock(name) => Cow::Owned(format!("lock:{name}")),
+            Self::Lock(name) | Self::Futex(name) => Cow::Owned(format!("lock:{name}")),
             other => Cow::Borrowed(other.into()),
         }
     }

@@ -3,10 +3,11 @@
 use super::part::{Missing, Part};
 use super::{strangers, waited};
 use std::collections::{BTreeMap, BTreeSet};
+use tare_cpuset::CpuSet;
 use tare_results::captures::Captures;
 use tare_results::covariate::CLIENT_SPUN;
 use tare_results::metric::TPS;
-use tare_results::schema::{SampleRecord, ThreadClass, TrialRecord};
+use tare_results::schema::{PlannedCondition, SampleRecord, ThreadClass, TrialRecord};
 
 /// Where the time of one trial's transactions went, microseconds per transaction.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,7 +55,7 @@ struct Sums {
 /// A part of a transaction above this, microseconds, is no time: squared, in an interval, it would be infinite.
 const MOST_US: f64 = 1e100;
 
-/// Covariate: seconds for which the clients' control group was throttled.
+/// Covariate: seconds for which the clients' control group was throttled, summed over the CPUs on which it was.
 const THROTTLED: &str = "client_throttled_s";
 
 /// The threads of one class, seconds and counts.
@@ -98,10 +99,10 @@ impl Side {
 }
 
 impl Sums {
-    fn of(trial: &TrialRecord) -> Self {
+    fn of(trial: &TrialRecord, planned: Option<&PlannedCondition>) -> Self {
         let mut sums = Self::default();
         for sample in &trial.samples {
-            let clients = sample.threads.iter().filter(|thread| thread.class == ThreadClass::Client).count();
+            let clients = clients(trial, sample, planned);
             let Some(tps) = sample.metrics.get(TPS.name()).filter(|_| clients > 0) else { continue };
             sums.transactions += tps * sample.elapsed_s;
             sums.wall_s += clients as f64 * sample.elapsed_s;
@@ -114,7 +115,7 @@ impl Sums {
             }
             sums.background_s += background.map(|thread| thread.user_s + thread.system_s).sum::<f64>();
             let stopped_s = sample.covariates.get(THROTTLED).copied().filter(|s| *s > 0.0).unwrap_or(0.0);
-            sums.throttled_s += clients as f64 * stopped_s.min(sample.elapsed_s);
+            sums.throttled_s += clients as f64 * (stopped_s / cpus_stopped(sample, clients)).min(sample.elapsed_s);
             let sides = [ThreadClass::Client, ThreadClass::Connection].into_iter();
             for (side, class) in sums.for_strangers_s.iter_mut().zip(sides) {
                 *side += strangers::waited_s(sample, class, trial.client_host.is_some());
@@ -139,10 +140,45 @@ impl Sums {
     }
 }
 
+/// The CPUs that a quota stops at once: those that the threads may use, at most one for each client, because a client
+/// and the thread that serves it take turns.
+fn cpus_stopped(sample: &SampleRecord, clients: usize) -> f64 {
+    let threads = sample.threads.iter().filter(|thread| thread.class != ThreadClass::Background);
+    let allowed = threads.fold(CpuSet::default(), |all, thread| all.union(&thread.allowed_cpus));
+    let most = if allowed.is_empty() { usize::MAX } else { allowed.len() };
+    clients.min(most).max(1) as f64
+}
+
+/// The key of a study for the number of connections.
+const THREADS: &str = "workload.threads";
+
+/// The clients whose time is divided: one for each connection of the plan. A program has threads that serve no
+/// connection, and may serve several in one thread. Without a plan, or without a server, the observed threads count.
+fn clients(trial: &TrialRecord, sample: &SampleRecord, planned: Option<&PlannedCondition>) -> usize {
+    let seen = || sample.threads.iter().filter(|thread| thread.class == ThreadClass::Client);
+    let has_server = trial.server_version.is_some() || sample.threads.len() > seen().count();
+    let connections =
+        planned.filter(|_| has_server).and_then(|planned| planned.settings.get(THREADS)?.whole(1, usize::MAX).ok());
+    match (seen().count(), seen().filter(|thread| thread.pair.is_some()).count()) {
+        (0, _) => 0,
+        (all, 0) => connections.unwrap_or(all),
+        (_, paired) => connections.unwrap_or(paired),
+    }
+}
+
 impl<'r> TrialTime<'r> {
     /// From a trial whose client threads were observed while they ran transactions; none for others.
     pub fn of(trial: &'r TrialRecord, captures: Option<&Captures>) -> Option<Self> {
-        let sums = Sums::of(trial);
+        Self::of_planned(trial, captures, None)
+    }
+
+    /// As [`TrialTime::of`], with the number of connections from the plan.
+    pub fn of_planned(
+        trial: &'r TrialRecord,
+        captures: Option<&Captures>,
+        planned: Option<&PlannedCondition>,
+    ) -> Option<Self> {
+        let sums = Sums::of(trial, planned);
         let of_one = |seconds: f64| 1e6 * seconds / sums.transactions;
         let us = of_one(sums.wall_s);
         if !us.is_finite() || us <= 0.0 {
@@ -172,6 +208,8 @@ impl<'r> TrialTime<'r> {
             }
         }
         if sums.throttled_s > 0.0 {
+            // The kernel counts a runnable thread that is stopped as one that waits for a CPU.
+            reduce(&mut parts, &WAITS, of_one(sums.throttled_s));
             parts.insert(Part::Throttled, of_one(sums.throttled_s));
         }
         waited::add(&mut parts, &mut missing, captures, trial.server_version.as_deref(), sums.clients as f64, us);
@@ -217,8 +255,13 @@ const WAITS: [Part; 3] = [Part::ClientWaited, Part::ServerWaited, Part::OtherPro
 /// amount.
 fn take_out(parts: &mut BTreeMap<Part, f64>, us: f64, these: &[Part], most: f64) -> f64 {
     let excess = parts.values().sum::<f64>() - us;
+    reduce(parts, these, excess.min(most))
+}
+
+/// Removes this amount from `these`, proportionally, at most all of it. Returns the removed amount.
+fn reduce(parts: &mut BTreeMap<Part, f64>, these: &[Part], by: f64) -> f64 {
     let have: f64 = these.iter().filter_map(|part| parts.get(part)).sum();
-    let taken = excess.min(have).min(most);
+    let taken = by.min(have);
     // An empty sum is -0.
     if taken <= 0.0 {
         return 0.0;

@@ -5,7 +5,7 @@ use super::chains;
 use super::part::{Missing, Part};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::captures::{Captures, LocksFile, WaitKind};
-use tare_results::waits::{ThreadsTime, TimeUse};
+use tare_results::waits::{CallerShare, FutexOperation, PLACES, ThreadsTime, TimeUse};
 
 /// InnoDB's count of the time of waits for row locks, milliseconds.
 const ROW_LOCK_TIME: &str = "Innodb_row_lock_time";
@@ -15,6 +15,8 @@ const ROW_LOCK_WAITS: &str = "Innodb_row_lock_waits";
 const CUTS_TO_MS: (&str, [u32; 2]) = ("MariaDB", [10, 6]);
 /// Name of the locks of InnoDB's pages if the server has none for them.
 pub(crate) const PAGE_LOCKS: &str = "innodb/buffer_pool_page";
+/// The end of the name of a lock that is known only by the function that takes it.
+pub const BY_CALLER: &str = " (caller)";
 /// Sleeps inside the server that may be waits for a lock.
 const UNNAMED: [TimeUse; 6] =
     [TimeUse::SharedFutex, TimeUse::OwnFutex, TimeUse::WakeUp, TimeUse::Semaphore, TimeUse::FileLock, TimeUse::Other];
@@ -69,6 +71,11 @@ pub(super) fn add(
     }
     match seen {
         Some(seen) => {
+            // After every wait that the server or the callers name, of which each may be such a sleep.
+            let futexes = named_futexes(seen, callers);
+            let all: f64 = futexes.values().sum();
+            let of_futexes = taken(&mut unnamed, all - in_locks);
+            parts.extend(futexes.into_iter().map(|(name, one)| (Part::Futex(name), us * of_futexes * one / all)));
             // PostgreSQL waits for its pauses, and for reads by workers, as it waits for another process.
             for (part, uses) in [(Part::Io, &FILES[..]), (Part::Pause, &[TimeUse::Pause])] {
                 let own = share(seen, uses);
@@ -82,6 +89,28 @@ pub(super) fn add(
     let others = [Part::Flush, Part::Io, Part::Pause, Part::Asleep].into_iter();
     let others = others.filter_map(|part| Some((part.clone(), *by_part.get(&part)?)));
     parts.extend(others.filter(|(_, share)| *share > 0.0).map(|(part, share)| (part, us * share)));
+}
+
+/// Shares of the sleeps on futexes that several threads share and that have a name, by this name: the symbol that
+/// contains the futex, or the function that called the wait, of a lock in allocated memory.
+fn named_futexes(seen: &ThreadsTime, callers: &[CallerShare]) -> BTreeMap<String, f64> {
+    let mut futexes = BTreeMap::new();
+    for part in seen.parts.iter().filter(|part| part.time == TimeUse::SharedFutex && part.fraction > 0.0) {
+        let caller = part.caller.as_deref().filter(|caller| !caller.starts_with('['));
+        if caller.is_some_and(chains::has_a_part) {
+            continue;
+        }
+        let symbol = part.on.as_deref().filter(|on| !on.starts_with('[') && !PLACES.contains(on));
+        // A condition variable in allocated memory may be anything; a mutex is a lock.
+        let is_mutex =
+            |caller: &&str| part.operation == Some(FutexOperation::Wait) || chains::takes_a_lock(callers, caller);
+        let caller = caller.filter(is_mutex);
+        let name = symbol.map(str::to_owned).or_else(|| caller.map(|caller| format!("{caller}{BY_CALLER}")));
+        if let Some(name) = name {
+            *futexes.entry(name).or_default() += part.fraction;
+        }
+    }
+    futexes
 }
 
 /// Gives a name to `slept` of the unnamed sleeps, at most to as many as there are.
@@ -142,6 +171,7 @@ fn by_part(locks: &LocksFile) -> BTreeMap<Part, f64> {
             WaitKind::Log => Part::Flush,
             WaitKind::File => Part::Io,
             WaitKind::Pause => Part::Pause,
+            WaitKind::Process => Part::Asleep,
         };
         *shares.entry(part).or_default() += wait.wait_fraction;
     }

@@ -67,6 +67,7 @@ fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], whole_us: f64, given: 
     accused.extend(memory::huge_pages(trials).into_iter().chain(memory::tlb_misses(trials)));
     accused.extend(parts.iter().filter_map(|change| match &change.part {
         Part::Lock(name) => Some(plain(lock(given.results, name), std::slice::from_ref(&change.part))),
+        Part::Futex(name) => Some(plain(Suspect::GlobalLock(name.clone()), std::slice::from_ref(&change.part))),
         _ => None,
     }));
     let has = |part: &Part| parts.iter().any(|change| change.part == *part);

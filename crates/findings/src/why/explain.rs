@@ -51,13 +51,16 @@ fn between(
     }
     let (mut times_a, mut times_b) = (time::of_trials(one, of_one), time::of_trials(other, of_other));
     time::leave_out_unrecorded(&mut [&mut times_a, &mut times_b]);
+    let blocked = one_run && one.blocked && other.blocked;
+    if blocked {
+        in_shared_blocks(&mut times_a, &mut times_b);
+    }
     time::join_small(&mut [&mut times_a, &mut times_b]);
     let of = |condition: &ConditionTrials<'_>, times: &[TrialTime<'_>]| {
         let name = condition.name.to_owned();
         time::of_condition(&name, times).ok_or_else(|| no_time(name, condition.ok.is_empty()))
     };
     let sides = [of(one, &times_a)?, of(other, &times_b)?];
-    let blocked = one_run && one.blocked && other.blocked;
     let blocks = |times: &[TrialTime<'_>]| times.iter().map(|time| time.trial.block).collect::<Vec<usize>>();
     let blocks = blocked.then(|| [blocks(&times_a), blocks(&times_b)]);
     let apart = apart([times_a.len(), times_b.len()]);
@@ -105,6 +108,18 @@ fn between(
         causes,
         sides,
     })
+}
+
+/// Leaves out trials of blocks in which the other side has no result, so that the means of A and B differ by what is
+/// given as their difference.
+fn in_shared_blocks(a: &mut Vec<TrialTime<'_>>, b: &mut Vec<TrialTime<'_>>) {
+    let blocks = |times: &[TrialTime<'_>]| times.iter().map(|time| time.trial.block).collect::<BTreeSet<usize>>();
+    let shared: BTreeSet<usize> = blocks(a).intersection(&blocks(b)).copied().collect();
+    // As trials are paired: with too few, all count.
+    if shared.len() >= 2 && 3 * shared.len() >= 2 * a.len().max(b.len()) {
+        a.retain(|time| shared.contains(&time.trial.block));
+        b.retain(|time| shared.contains(&time.trial.block));
+    }
 }
 
 fn made_apart(mut found: Vec<Difference>) -> Vec<Difference> {

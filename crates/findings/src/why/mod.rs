@@ -24,6 +24,6 @@ pub use changes::{ChainTime, Changes, NamedChange};
 pub use events::EventChange;
 pub use explain::{of_conditions, times, why};
 pub use model::{Cause, PartChange, SUSPECTS_SHOWN, TimeChange, Times, Why, WhyError};
-pub use proof::{Proof, ProofVerdict, Trial, experiments};
+pub use proof::{Proof, ProofVerdict, Trial, WaitsChange, experiments};
 pub use prove::{Change, Expected, Experiment};
 pub use suspect::Suspect;

@@ -3,10 +3,15 @@
 use super::model::{Cause, Why};
 use super::prove::{Change, Expected};
 use super::suspect::Suspect;
+use super::trials::Trials;
 use crate::ab::{Ab, AbVerdict};
+use crate::collect::{self, ConditionTrials};
+use crate::time::{self, Part, TrialTime};
 use serde::Serialize;
+use tare_results::Results;
 use tare_results::pairs::Stop;
 use tare_stats::Interval;
+use tare_stats::ratio::Design;
 
 /// Maximum number of experiments, for the largest suspects.
 const MOST: usize = 3;
@@ -15,6 +20,8 @@ const MOST: usize = 3;
 const HALF: f64 = 0.5;
 const LEAST: f64 = 0.02;
 const GREATEST: f64 = 0.3;
+/// The factor of an experiment's two conditions.
+const SIDE: &str = "side";
 
 /// One experiment: the slower condition unchanged, compared with the same condition after a change.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,6 +68,8 @@ pub enum ProofVerdict {
     Stands,
     /// The result is not as expected: the suspect explains at most a small part.
     Refuted,
+    /// The result is as expected, and would be the same for other reasons.
+    NotRefuted,
     Undecided,
 }
 
@@ -75,26 +84,99 @@ pub struct Proof {
     pub ci: Option<Interval>,
     pub pairs: usize,
     pub elapsed_s: f64,
+    /// How the waits changed, if they decide ([`Expected::OwnPart`]).
+    pub waits: Option<WaitsChange>,
+    /// Why the experiment could not be made, or not to its end.
+    pub problem: Option<String>,
+}
+
+/// With the change minus without it, microseconds per transaction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WaitsChange {
+    /// Waits that the suspect explains.
+    pub own_us: f64,
+    pub own_ci: Option<Interval>,
+    /// All other waits, including what is not explained; without waits for other programs.
+    pub others_us: f64,
+    /// The time of a transaction without the change.
+    pub of_us: f64,
 }
 
 impl Proof {
     /// Judges the pairs of a comparison: the unchanged condition against the changed one, by the time of a transaction.
-    pub fn of(trial: Trial, ab: &Ab) -> Self {
+    pub fn of(trial: Trial, ab: &Ab, results: &Results) -> Self {
         let claimed = ab.ratio.zip(ab.ci).filter(|_| !ab.stop.is_some_and(Stop::withholds));
-        let verdict = judge(trial.expected, trial.effect, ab.verdict, claimed);
-        Self { verdict, ratio: ab.ratio, ci: ab.ci, pairs: ab.pairs, elapsed_s: ab.elapsed_s, trial }
+        let by_parts = trial.expected == Expected::OwnPart;
+        let waits = if by_parts { WaitsChange::of(&trial.suspect, results) } else { None };
+        let verdict = judge(trial.expected, trial.effect, ab.verdict, claimed, waits);
+        let (ratio, ci, pairs, elapsed_s) = (ab.ratio, ab.ci, ab.pairs, ab.elapsed_s);
+        Self { verdict, ratio, ci, pairs, elapsed_s, waits, problem: None, trial }
+    }
+
+    /// An experiment without a result.
+    pub fn failed(trial: Trial, problem: String) -> Self {
+        let (ratio, ci, waits) = (None, None, None);
+        let verdict = ProofVerdict::Undecided;
+        Self { trial, verdict, ratio, ci, pairs: 0, elapsed_s: 0.0, waits, problem: Some(problem) }
     }
 }
 
-/// Whether the time fell as required, by the ratio of times and its interval.
-fn judge(expected: Expected, effect: f64, ab: AbVerdict, claimed: Option<(f64, Interval)>) -> ProofVerdict {
+impl WaitsChange {
+    /// From the results of an experiment, whose conditions are the sides `a` (unchanged) and `b`.
+    fn of(suspect: &Suspect, results: &Results) -> Option<Self> {
+        let conditions = collect::conditions(results);
+        let side = |letter: &str| {
+            let is_side = |one: &&ConditionTrials<'_>| one.levels.get(SIDE).is_some_and(|level| level == letter);
+            conditions.iter().find(is_side)
+        };
+        let (one, other) = (side("a")?, side("b")?);
+        let [mut a, mut b] = [one, other].map(|side| time::of_trials(side, results));
+        time::leave_out_unrecorded(&mut [&mut a, &mut b]);
+        let of_us = a.iter().map(|time| time.us).sum::<f64>() / a.len() as f64;
+        let blocks = |times: &[TrialTime<'_>]| times.iter().map(|time| time.trial.block).collect::<Vec<usize>>();
+        let blocks = (one.blocked && other.blocked).then(|| [blocks(&a), blocks(&b)]);
+        let trials = Trials { a: &a, b: &b, blocks, apart: Design::Independent };
+        let own = suspect.own_waits();
+        let is_other = |part: &Part| !Part::WORK.contains(part) && *part != Part::OtherPrograms && !own.contains(part);
+        let sum = |of: &dyn Fn(&Part) -> bool| {
+            trials.shift(&|time| time.parts.iter().filter(|(part, _)| of(part)).map(|(_, us)| us).sum())
+        };
+        let (found, others) = (sum(&|part| own.contains(part)), sum(&is_other));
+        (of_us > 0.0).then_some(Self { own_us: found.value, own_ci: found.ci, others_us: others.value, of_us })
+    }
+
+    /// Whether the suspect's own waits are shown to fall by this share of the time, and the others do not.
+    fn only_own_fell(&self, effect: f64) -> bool {
+        let shown = self.own_ci.is_some_and(|ci| ci.high < 0.0);
+        shown && -self.own_us >= effect * self.of_us && -self.others_us < effect * self.of_us
+    }
+
+    /// Whether a fall of the suspect's own waits by this share of the time is excluded.
+    fn own_cannot_have_fallen(&self, effect: f64) -> bool {
+        self.own_ci.is_some_and(|ci| -ci.low < effect * self.of_us)
+    }
+}
+
+/// Whether the time fell as required, by the ratio of times and its interval, and with it the suspect's own waits.
+fn judge(
+    expected: Expected,
+    effect: f64,
+    ab: AbVerdict,
+    claimed: Option<(f64, Interval)>,
+    waits: Option<WaitsChange>,
+) -> ProofVerdict {
     let Some((ratio, ci)) = claimed else { return ProofVerdict::Undecided };
     // A fall as large as required is excluded.
     let too_little = 1.0 - ci.low < effect;
     let fell = ab == AbVerdict::Faster && ci.high < 1.0 && 1.0 - ratio >= effect;
+    let own_fell = waits.is_some_and(|waits| waits.only_own_fell(effect));
+    let own_stayed = waits.is_some_and(|waits| waits.own_cannot_have_fallen(effect));
     match (expected, fell, too_little) {
-        (Expected::Faster, true, _) | (Expected::Unchanged, _, true) => ProofVerdict::Stands,
-        (Expected::Faster, _, true) | (Expected::Unchanged, true, _) => ProofVerdict::Refuted,
+        (Expected::Faster, true, _) => ProofVerdict::Stands,
+        (Expected::OwnPart, true, _) if own_fell => ProofVerdict::Stands,
+        (Expected::OwnPart, true, _) if own_stayed => ProofVerdict::Refuted,
+        (Expected::Faster | Expected::OwnPart, _, true) | (Expected::Unchanged, true, _) => ProofVerdict::Refuted,
+        (Expected::Unchanged, _, true) => ProofVerdict::NotRefuted,
         _ => ProofVerdict::Undecided,
     }
 }
@@ -105,16 +187,16 @@ mod tests {
 
     #[test]
     fn a_suspect_is_confirmed_or_refuted_by_its_expected_outcome() {
-        use ProofVerdict::{Refuted, Stands, Undecided};
+        use ProofVerdict::{NotRefuted, Refuted, Stands, Undecided};
         let ci = |low: f64, high: f64| Some((f64::midpoint(low, high), Interval { low, high }));
         let cases = [
             // A fall as large as required.
             (AbVerdict::Faster, ci(0.4, 0.5), Stands, Refuted),
             // Shown, but too small to be the reason.
-            (AbVerdict::Faster, ci(0.95, 0.99), Refuted, Stands),
-            (AbVerdict::Equivalent, ci(0.99, 1.01), Refuted, Stands),
-            (AbVerdict::Slower, ci(1.1, 1.3), Refuted, Stands),
-            (AbVerdict::Undecided, ci(0.96, 1.2), Refuted, Stands),
+            (AbVerdict::Faster, ci(0.95, 0.99), Refuted, NotRefuted),
+            (AbVerdict::Equivalent, ci(0.99, 1.01), Refuted, NotRefuted),
+            (AbVerdict::Slower, ci(1.1, 1.3), Refuted, NotRefuted),
+            (AbVerdict::Undecided, ci(0.96, 1.2), Refuted, NotRefuted),
             // Shown, and as large a fall is possible, but it was smaller.
             (AbVerdict::Faster, ci(0.75, 0.99), Undecided, Undecided),
             // Undecided in both directions.
@@ -122,8 +204,32 @@ mod tests {
             (AbVerdict::Undecided, None, Undecided, Undecided),
         ];
         for (ab, claimed, faster, unchanged) in cases {
-            assert_eq!(judge(Expected::Faster, 0.2, ab, claimed), faster, "{ab:?} {claimed:?}");
-            assert_eq!(judge(Expected::Unchanged, 0.2, ab, claimed), unchanged, "{ab:?} {claimed:?}");
+            assert_eq!(judge(Expected::Faster, 0.2, ab, claimed, None), faster, "{ab:?} {claimed:?}");
+            assert_eq!(judge(Expected::Unchanged, 0.2, ab, claimed, None), unchanged, "{ab:?} {claimed:?}");
         }
+    }
+
+    /// Half the clients: the time halves, whatever the reason is.
+    #[test]
+    fn with_fewer_clients_a_suspect_is_confirmed_only_if_its_own_waits_fall_alone() {
+        let waits = |own_us: f64, width_us: f64, others_us: f64| {
+            let own_ci = Some(Interval { low: own_us - width_us, high: own_us + width_us });
+            Some(WaitsChange { own_us, own_ci, others_us, of_us: 1000.0 })
+        };
+        let halved = Some((0.5, Interval { low: 0.48, high: 0.52 }));
+        for (waits, verdict) in [
+            (waits(-450.0, 30.0, -20.0), ProofVerdict::Stands),
+            // A row lock: waits for a CPU are a tenth of the time, and fall less than they must.
+            (waits(-50.0, 10.0, -450.0), ProofVerdict::Refuted),
+            // Both fall.
+            (waits(-250.0, 30.0, -250.0), ProofVerdict::Undecided),
+            (waits(-450.0, 500.0, -20.0), ProofVerdict::Undecided),
+            (None, ProofVerdict::Undecided),
+        ] {
+            assert_eq!(judge(Expected::OwnPart, 0.2, AbVerdict::Faster, halved, waits), verdict, "{waits:?}");
+        }
+        let same = Some((1.0, Interval { low: 0.98, high: 1.02 }));
+        let judged = judge(Expected::OwnPart, 0.2, AbVerdict::Equivalent, same, waits(-450.0, 30.0, 0.0));
+        assert_eq!(judged, ProofVerdict::Refuted);
     }
 }

@@ -15,7 +15,11 @@ use tare_text::Value;
 pub enum Expected {
     Faster,
     /// The time of a transaction stays the same, because transactions did not wait for the resource that was increased.
+    /// Many other reasons have the same result, so it rules out at most.
     Unchanged,
+    /// The time of a transaction falls because the suspect's own part does. With fewer clients, the time of a saturated
+    /// server falls for any reason, so that the parts decide.
+    OwnPart,
     /// Functions are named that explain it.
     Named,
 }
@@ -72,6 +76,8 @@ const MANY_ROWS: i64 = 100_000;
 const MORE: i64 = 8;
 const ROWS: &str = "workload.rows";
 const TABLES: &str = "workload.tables";
+/// Levels of a factor in an experiment that changes it.
+const BOTH: f64 = 2.0;
 const SPIN: &str = "client.spin";
 const TRANSPORT: &str = "engine.transport";
 const TCP: &str = "tcp";
@@ -92,7 +98,7 @@ pub(super) fn experiment(suspect: &Suspect, [known, faster]: &[Known<'_, '_>; 2]
     };
     let set = changes.iter().flat_map(|change| known.set(change));
     let arguments = std::iter::once(study.display().to_string()).chain(set).collect();
-    let estimated_s = results.plan.as_ref().map(|plan| plan.estimated_s.max(0.0) as u32);
+    let estimated_s = results.plan.as_ref().map(|plan| (plan.estimated_s * known.part_of_the_plan(&changes)) as u32);
     let same = changes.iter().all(|change| known.has_already(change)) || known.becomes(faster, &changes);
     Experiment { arguments, changes, same, expected, estimated_s }
 }
@@ -199,7 +205,7 @@ impl Known<'_, '_> {
             Suspect::NumaBalancing => one("machine.numa_balancing", "off".to_owned(), Expected::Faster),
             Suspect::CpuShortage => {
                 let fewer = (self.number("workload.threads", 2) / 2).max(1);
-                one("workload.threads", fewer.to_string(), Expected::Faster)
+                one("workload.threads", fewer.to_string(), Expected::OwnPart)
             }
             Suspect::Network => one(TRANSPORT, "socket".to_owned(), Expected::Faster),
             Suspect::ClientBound | Suspect::Throttled => {
@@ -271,23 +277,43 @@ impl Known<'_, '_> {
         }
     }
 
-    /// Command-line arguments that set a key: the factor if the study varies it, or the condition's own placement if
-    /// there are several.
+    /// The factor of the study that varies a key, with the level of this condition.
+    fn factor_of(&self, change: &Change) -> Option<(String, &String)> {
+        let name = match change.key.strip_prefix(OPTIONS) {
+            Some(option) => format!("option.{option}"),
+            None => change.key.split_once('.')?.1.to_owned(),
+        };
+        let level = self.side.levels.get(&name)?;
+        Some((name, level))
+    }
+
+    /// Command-line arguments that set a key: if the study varies it, the factor with the level of this condition and
+    /// the new one, so that both are compared in one run; or the condition's own placement if there are several.
     fn set(&self, change: &Change) -> Vec<String> {
         let value = change.shown();
-        let levels = &self.side.levels;
-        if let Some(option) = change.key.strip_prefix(OPTIONS) {
-            return match levels.contains_key(&format!("option.{option}")) {
-                true => vec!["--set".to_owned(), format!("factors.option.{option}={value}")],
-                false => vec!["--option".to_owned(), format!("{option}={value}")],
-            };
+        if let Some((factor, level)) = self.factor_of(change) {
+            let both = if level == value { value.to_owned() } else { format!("{level},{value}") };
+            return vec!["--set".to_owned(), format!("factors.{factor}={both}")];
         }
-        let key = match (change.key.split_once('.'), levels.get("placement")) {
-            (Some((_, last)), _) if levels.contains_key(last) => format!("factors.{last}"),
+        if let Some(option) = change.key.strip_prefix(OPTIONS) {
+            return vec!["--option".to_owned(), format!("{option}={value}")];
+        }
+        let key = match (change.key.split_once('.'), self.side.levels.get("placement")) {
             (Some(("placement", last)), Some(name)) => format!("placements.{name}.{last}"),
             _ => change.key.clone(),
         };
         vec!["--set".to_owned(), format!("{key}={value}")]
+    }
+
+    /// The conditions of a run with these changes, as a share of those of the plan.
+    fn part_of_the_plan(&self, changes: &[Change]) -> f64 {
+        let conditions = || self.results.plan.iter().flat_map(|plan| &plan.conditions);
+        let levels = |factor: &str| {
+            let levels = conditions().filter_map(|condition| condition.levels.get(factor));
+            levels.collect::<BTreeSet<_>>().len()
+        };
+        let factors = changes.iter().filter_map(|change| self.factor_of(change));
+        factors.map(|(factor, _)| BOTH / levels(&factor).max(1) as f64).product()
     }
 
     /// Selects the value for PostgreSQL, SQLite, or MariaDB and MySQL.

@@ -1,5 +1,6 @@
 //! Possible reasons for a difference in transaction time.
 
+use crate::time::Part;
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use strum::IntoStaticStr;
@@ -51,6 +52,15 @@ pub enum Suspect {
 impl Suspect {
     pub fn kind(&self) -> &'static str {
         self.into()
+    }
+
+    /// The waits that this suspect explains if it is identified by them alone.
+    pub(super) fn own_waits(&self) -> Vec<Part> {
+        match self {
+            Self::CpuShortage => vec![Part::ClientWaited, Part::ServerWaited],
+            Self::GlobalLock(name) => vec![Part::Lock(name.clone()), Part::Futex(name.clone())],
+            _ => Vec::new(),
+        }
     }
 
     /// The kind, or the lock's own name.

@@ -8,10 +8,13 @@ use super::trials::{Counts, FALSE_DISCOVERIES, Trials};
 use crate::time::{Part, TrialTime};
 use std::ops::RangeInclusive;
 use tare_results::Results;
+use tare_results::captures::{StatusFile, WAL_FSYNCS};
 use tare_results::server_cost::Quantity;
 
 /// Counters of synchronous log writes.
-const SYNCS: [&str; 3] = ["Innodb_os_log_fsyncs", "wal.wal_sync", "Innodb_data_fsyncs"];
+const SYNCS: [&str; 4] = ["Innodb_os_log_fsyncs", "wal.wal_sync", WAL_FSYNCS, "Innodb_data_fsyncs"];
+/// Versions of PostgreSQL whose `pg_stat_wal` counts them.
+const COUNTS_SYNCS: RangeInclusive<u32> = 14..=17;
 /// Minimum difference in context switches per transaction that counts as a change in how threads wait for each other.
 const SWITCHES: f64 = 0.1;
 /// Minimum difference in synchronous log writes, or in reads from storage, per transaction.
@@ -31,9 +34,9 @@ const OF_A_READ: RangeInclusive<f64> = 0.5..=3.0;
 const KERNEL: [Part; 2] = [Part::ClientSystem, Part::ServerSystem];
 const WITHOUT_NAME: [Part; 3] = [Part::Asleep, Part::Way, Part::NotExplained];
 
-/// The waits for requests to storage: those counted as such, and those without a name.
+/// The waits for requests to storage: those counted as such, and those of the server without a name.
 fn waits(counted: Part) -> Vec<Part> {
-    [&[counted][..], &WITHOUT_NAME].concat()
+    vec![counted, Part::Asleep, Part::NotExplained]
 }
 
 /// With the kernel's work for them.
@@ -57,12 +60,14 @@ pub(super) fn suspects(trials: &Trials<'_, '_>, results: [&Results; 2], has_flus
     } else if has_flush {
         accused.push(Accused::plain(trials, Suspect::Commit, &[Part::Flush]));
     }
+    let network = || Accused::plain(trials, Suspect::Network, &[Part::Way]);
     if of_the_log {
+        accused.push(network());
         return accused;
     }
     let of = waits_and_work(Part::Io);
     if let Some(reads) = reads(trials, &of).filter(|reads| assign_waits && are_of(reads, &OF_A_READ)) {
-        accused.push(Accused::plain(trials, Suspect::Storage, &of).counted(reads));
+        accused.extend([Accused::plain(trials, Suspect::Storage, &of).counted(reads), network()]);
         return accused;
     }
     accused.extend(without_requests(trials, switches, has_io, assign_waits));
@@ -95,8 +100,10 @@ fn without_requests(trials: &Trials<'_, '_>, counts: Counts, has_io: bool, assig
         accused.push(Accused::plain(trials, Suspect::KernelTime, &KERNEL));
     }
     accused.extend(faults);
-    if assign_waits && !on_the_way {
+    if !on_the_way {
         accused.push(Accused::plain(trials, Suspect::Network, &[Part::Way]));
+    }
+    if assign_waits && !on_the_way {
         accused.push(Accused::plain(trials, Suspect::Unnamed, &[Part::Asleep, Part::NotExplained]));
     }
     accused
@@ -122,7 +129,17 @@ fn syncs(trials: &Trials<'_, '_>, results: [&Results; 2], has_flush: bool) -> Op
 fn syncs_of(time: &TrialTime<'_>, results: &Results) -> Option<f64> {
     let sample = time.trial.capture_sample.as_ref()?;
     let status = results.captures.get(&(time.trial.trial, time.trial.attempt))?.status.as_ref()?;
-    let count = SYNCS.iter().find_map(|name| status.differences.get(*name)).copied().unwrap_or(0.0);
+    let count = SYNCS.iter().find_map(|name| status.differences.get(*name)).copied();
+    let count = count.or_else(|| counts_syncs(status, time.trial.server_version.as_deref()).then_some(0.0))?;
     let transactions = sample.tps * sample.elapsed_s;
     (transactions > 0.0).then(|| count / transactions)
+}
+
+/// Whether the server counts log writes, if the counters that changed do not include any.
+fn counts_syncs(status: &StatusFile, version: Option<&str>) -> bool {
+    let of_innodb = || status.differences.keys().any(|name| name.starts_with("Innodb_"));
+    let of_postgresql =
+        || status.differences.keys().any(|name| name.starts_with("wal.") || name.starts_with("database."));
+    let major = version.and_then(|version| version.split(|c: char| !c.is_ascii_digit()).next()?.parse::<u32>().ok());
+    of_innodb() || of_postgresql() && major.is_some_and(|major| COUNTS_SYNCS.contains(&major))
 }

@@ -13,6 +13,7 @@ mod losses;
 mod made_up;
 mod memory_suspects;
 mod modes;
+mod parts;
 mod pooled;
 #[path = "../../../stats/tests/all/rates.rs"]
 mod rates;

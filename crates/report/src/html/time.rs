@@ -35,6 +35,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
         row.extend(row![scale.number(time.background_us)]);
         row
     };
+    let labelled: Vec<(&str, &ConditionTime)> = times.iter().map(|time| (time.name.as_str(), time)).collect();
     let events = tables::events(times.iter().take(ROWS));
     (!times.is_empty()).then(|| {
         html! {
@@ -43,6 +44,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 "locks are those of the capture sample, as the same share of the time. Below 0: parts overlap."
             }
             (table("The time of a transaction", &heads, times.iter().take(ROWS).map(row)))
+            @for overlap in words::overlaps(&labelled) { p.note { (overlap) } }
             @if !events.rows.is_empty() {
                 p.note {
                     "Events of processors and kernel, per transaction of the capture sample, in the threads of either side."

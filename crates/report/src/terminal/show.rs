@@ -41,6 +41,7 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     parts.extend(spread::sources(summary, style));
     parts.extend(probes::probes(summary, style));
     parts.extend(time::summary(summary, style));
+    parts.extend(time::difference(results, summary, style));
     parts.extend(others::others(summary, style));
     parts.extend(effects(summary, style));
     parts.extend(scaling::laws(summary, style));

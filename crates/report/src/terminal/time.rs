@@ -2,13 +2,14 @@
 
 use super::style::Style;
 use super::text::{heading, plain, warned, with_command, wrap};
+use super::why::suspects;
 use super::{captures, rows};
-use crate::words::between;
-use crate::words::why as words;
+use crate::words::{between, why as words};
 use tare_findings::figures::{Scale, count, percent};
 use tare_findings::summary::Summary;
 use tare_findings::time::{self, ConditionTime, Part};
-use tare_findings::why::Times;
+use tare_findings::why::{self, Times};
+use tare_results::Results;
 use tare_stats::Interval;
 
 /// Time taken by other programs has a column from this share of a transaction's time on.
@@ -43,6 +44,7 @@ pub(super) fn summary(summary: &Summary, style: Style) -> Option<String> {
                     part,
                     Part::RowLock
                         | Part::Lock(_)
+                        | Part::Futex(_)
                         | Part::OtherLocks
                         | Part::Flush
                         | Part::Io
@@ -68,7 +70,23 @@ pub(super) fn summary(summary: &Summary, style: Style) -> Option<String> {
     let rows: Vec<Vec<String>> = shown.into_iter().map(row).collect();
     // For narrower terminals, `tare why` prints the shares.
     let table = rows::whole(style, &names, 1, &rows).filter(|_| !times.is_empty())?;
-    Some(format!("{head}\n{table}"))
+    let labelled: Vec<(&str, &ConditionTime)> = times.iter().map(|time| (time.name.as_str(), time)).collect();
+    let twice = warned(style, &words::overlaps(&labelled)).unwrap_or_default();
+    let twice = if style.plain { twice.replace('µ', "u") } else { twice };
+    Some(format!("{head}\n{table}{twice}"))
+}
+
+/// What makes up the difference between the fastest and the slowest condition; `None` if no difference is shown.
+pub(super) fn difference(results: &Results, summary: &Summary, style: Style) -> Option<String> {
+    let chosen = time::extremes(&summary.time)?;
+    let conditions = tare_findings::collect::conditions(results);
+    let side = |name: &str| conditions.iter().find(|condition| condition.name == name);
+    let found = why::of_conditions(side(&chosen.fastest.name)?, side(&chosen.slowest.name)?, results).ok();
+    let found = found.filter(|found| chosen.differ(found.own().p_value))?;
+    let sentence = format!("{} {}", words::extremes(&chosen), words::why(&found));
+    let listed = suspects(&found, style).unwrap_or_default();
+    let text = format!("{}{listed}", wrap(style, "", "", &plain(&sentence)));
+    Some(if style.plain { text.replace('µ', "u") } else { text })
 }
 
 fn on_the_way(time: &ConditionTime) -> f64 {

@@ -128,7 +128,7 @@ fn events(changes: &[EventChange], style: Style) -> Option<String> {
     }
 }
 
-fn suspects(found: &Why, style: Style) -> Option<String> {
+pub(super) fn suspects(found: &Why, style: Style) -> Option<String> {
     let lines: String = suspect_words::listed(found)
         .map(|cause| {
             let line = format!("{}: {}", suspect_words::suspect(&cause.suspect), suspect_words::evidence(cause));

@@ -1,8 +1,9 @@
 //! Sentences on suspects: the name of each, its figure, and the experiment that would decide.
 
 use super::comparison::factor;
-use super::why::{last_word, signed};
+use super::why::{last_word, lock, signed};
 use tare_findings::figures::{decimal, percent};
+use tare_findings::time::BY_CALLER;
 use tare_findings::why::{Cause, Expected, SUSPECTS_SHOWN, Suspect, Why};
 
 /// Smaller times would be printed as 0, because microseconds have one decimal.
@@ -13,6 +14,7 @@ const TIMES_AS_MANY: u32 = 2;
 pub fn suspect(suspect: &Suspect) -> String {
     match suspect {
         Suspect::RowLock => "row locks".to_owned(),
+        Suspect::GlobalLock(name) if name.ends_with(BY_CALLER) => lock(name),
         Suspect::GlobalLock(name) => format!("the lock {}", last_word(name)),
         Suspect::PageLock(name) => format!("the page lock {}", last_word(name)),
         Suspect::IndexLock(name) => format!("the index lock {}", last_word(name)),
@@ -67,9 +69,7 @@ pub fn command(cause: &Cause) -> String {
 /// The expected result of that command.
 pub fn expected(cause: &Cause) -> &'static str {
     match (&cause.suspect, cause.prove.expected) {
-        (Suspect::GlobalLock(_), Expected::Unchanged) => {
-            "if it is one lock of the whole server, more tables do not help"
-        }
+        (Suspect::GlobalLock(_), Expected::Unchanged) => "if more tables help, it is not one lock of the whole server",
         (Suspect::RowLock | Suspect::PageLock(_) | Suspect::IndexLock(_), _)
             if cause.prove.changes.iter().any(|change| change.value.is_none()) =>
         {
@@ -80,6 +80,7 @@ pub fn expected(cause: &Cause) -> &'static str {
             "with no CPU quota there, the slower of the two gets faster and the difference shrinks"
         }
         (_, Expected::Unchanged) => "if so, nothing changes",
+        (_, Expected::OwnPart) => "if so, the slower of the two gets faster, and of its waits only this one falls",
         (_, Expected::Faster) => "if so, the slower of the two gets faster and the difference shrinks",
         (Suspect::Unnamed | Suspect::Pauses, Expected::Named) => "then tare why names the waits and the functions",
         (_, Expected::Named) => "then tare why names the functions that cause it",
@@ -111,4 +112,22 @@ pub fn decides(found: &Why) -> Option<[String; 2]> {
 /// The suspects that are listed: the largest, without those that round to 0.
 pub fn listed(found: &Why) -> impl Iterator<Item = &Cause> {
     found.causes.iter().filter(|cause| cause.us.abs() >= LEAST_US).take(SUSPECTS_SHOWN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::why::part;
+    use super::*;
+    use tare_findings::time::Part;
+
+    #[test]
+    fn a_lock_has_its_own_name_or_that_of_the_function_that_takes_it() {
+        for (name, waits, is) in [
+            ("row_lock (caller)", "waiting for a lock in row_lock", "a lock in row_lock"),
+            ("wait/synch/mutex/innodb/dict_sys_mutex", "waiting for dict_sys_mutex", "the lock dict_sys_mutex"),
+        ] {
+            assert_eq!(part(&Part::Futex(name.to_owned())), waits);
+            assert_eq!(suspect(&Suspect::GlobalLock(name.to_owned())), is);
+        }
+    }
 }

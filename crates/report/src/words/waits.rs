@@ -108,10 +108,33 @@ pub(super) fn unnamed(summary: &Summary) -> Option<String> {
 
 /// The same for one profile, with its name.
 pub(super) fn unnamed_of(unnamed: &Unnamed, profile: &str) -> String {
+    if unnamed.kernel {
+        let share = percent(unnamed.fraction);
+        return format!(
+            "{share} of {profile} are kernel functions without a name: ordinary users can read their addresses only \
+             after `sudo sysctl kernel.kptr_restrict=0`"
+        );
+    }
     format!(
         "{} of {profile} are functions without a name, most of them of {}: `tare setup symbols` shows how to get the \
          names",
         percent(unnamed.fraction),
         unnamed.object
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_names_of_the_kernel_need_a_permission_and_those_of_a_program_its_symbols() {
+        let of = |object: &str, kernel| {
+            unnamed_of(&Unnamed { object: object.to_owned(), kernel, fraction: 0.25 }, "the profile")
+        };
+        let kernel = of("kernel", true);
+        assert!(kernel.contains("kernel.kptr_restrict=0") && !kernel.contains("tare setup symbols"), "{kernel}");
+        let program = of("mariadbd", false);
+        assert!(program.contains("most of them of mariadbd: `tare setup symbols`"), "{program}");
+    }
 }

@@ -7,7 +7,7 @@ use super::wakes;
 use std::collections::BTreeMap;
 use tare_findings::differences::Difference;
 use tare_findings::figures::{count, figure, list, percent};
-use tare_findings::time::{ConditionTime, Counted, EventMean, EventSide, Extremes, Missing, Part};
+use tare_findings::time::{BY_CALLER, ConditionTime, Counted, EventMean, EventSide, Extremes, Missing, Part};
 use tare_findings::why::{Changes, NamedChange, PartChange, Times, Why};
 use tare_results::cache_lines::NO_SAMPLING;
 use tare_results::captures::{CALLERS, LOCKS, PROFILE, STATUS, WAITS, WAKES};
@@ -45,12 +45,18 @@ pub fn part(part: &Part) -> String {
         Part::Io => "reading and writing files".to_owned(),
         Part::Pause => "pauses of the server".to_owned(),
         Part::RowLock => "row-lock waiting".to_owned(),
-        Part::Lock(name) => format!("waiting for {}", last_word(name)),
+        Part::Lock(name) | Part::Futex(name) => format!("waiting for {}", lock(name)),
         Part::OtherLocks => "waiting for other locks".to_owned(),
         Part::Asleep => "unidentified sleep".to_owned(),
         Part::Way => "between client and server".to_owned(),
         Part::NotExplained => "not explained".to_owned(),
     }
+}
+
+/// A lock that is known only by the function that takes it has no name of its own.
+pub(super) fn lock(name: &str) -> String {
+    let by_caller = name.strip_suffix(BY_CALLER).map(|caller| format!("a lock in {caller}"));
+    by_caller.unwrap_or_else(|| last_word(name).to_owned())
 }
 
 /// Names of instruments are paths whose last word is the lock.
@@ -246,7 +252,7 @@ fn not_captured(missing: &BTreeMap<String, String>) -> Vec<String> {
 }
 
 /// Time that is counted in two parts, one sentence per kind of overlap.
-fn overlaps(times: &[(&str, &ConditionTime)]) -> Vec<String> {
+pub fn overlaps(times: &[(&str, &ConditionTime)]) -> Vec<String> {
     let message = |what: &str, us: fn(&ConditionTime) -> f64| {
         let worth = times.iter().filter(|(_, time)| us(time) > TWICE * time.us_per_transaction);
         let mut each: Vec<(f64, &str)> = worth.map(|(label, time)| (us(time), *label)).collect();

@@ -7,6 +7,7 @@ use super::interrupt::unless_interrupted;
 use super::rounds::RoundListener;
 use super::{Exit, Problem, ab_sides, interrupt, output, study_file, trust};
 use crate::config;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 use tare_findings::ab::Ab;
 use tare_findings::why::{Change, Proof, Trial, Why, experiments};
@@ -16,7 +17,7 @@ use tare_report::words::proof as words;
 use tare_results::metric::LATENCY_MS_MEAN;
 use tare_results::pairs::{FEWEST_PAIRS, Rule};
 use tare_results::schema::{Plan, Settle};
-use tare_results::store::{Directory, read_plan, read_study_text, read_trials};
+use tare_results::store::{Directory, read_plan, read_study_text};
 use tare_study::language::spec::{Factor, SIDE, Study};
 use tare_study::language::write::parse_written;
 use tare_study::plan::resolve::Where;
@@ -41,9 +42,17 @@ struct Ready {
     plan: Plan,
 }
 
+/// The planned experiments, and those that could not be planned, with the reason.
+#[derive(Default)]
+struct Planned {
+    ready: Vec<Ready>,
+    failed: Vec<(Trial, Problem)>,
+}
+
 impl ProofRequest<'_> {
     pub fn print_plan(&self) -> Result<Exit, Problem> {
-        let ready = self.ready(&Machine::this()?)?;
+        let Planned { ready, failed } = self.ready(&Machine::this()?)?;
+        failed.iter().for_each(|(_, problem)| output::note(&problem.to_string()));
         let each_s = self.each_s(ready.len());
         let trials: Vec<Trial> = ready.into_iter().map(|one| one.trial).collect();
         let planned: Vec<_> = trials.iter().map(|trial| json::experiment(trial, None, each_s)).collect();
@@ -58,7 +67,8 @@ impl ProofRequest<'_> {
     pub fn prove(&self) -> Result<Exit, Problem> {
         interrupt::stop()?;
         let machine = Machine::this()?;
-        let Some(ready) = unless_interrupted(self.ready(&machine))? else { return Ok(Exit::Interrupted) };
+        let Some(planned) = unless_interrupted(self.ready(&machine))? else { return Ok(Exit::Interrupted) };
+        let Planned { ready, mut failed } = planned;
         let each_s = self.each_s(ready.len());
         let trials: Vec<Trial> = ready.iter().map(|one| one.trial.clone()).collect();
         let text = terminal::experiments(&trials, self.within_s, style());
@@ -76,22 +86,44 @@ impl ProofRequest<'_> {
         let mut proofs = Vec::new();
         for (number, one) in ready.into_iter().enumerate() {
             let folder = out.join(format!("{}-{}", number + 1, one.trial.suspect.kind()));
-            proofs.extend(self.made(one, folder, each_s, &machine)?);
+            let trial = one.trial.clone();
+            match self.made(one, folder, each_s, &machine) {
+                Ok(made) => proofs.extend(made),
+                Err(problem) => failed.push((trial, problem)),
+            }
+            // A verdict is kept whatever happens to the next experiment.
+            self.keep(&out, &proofs, each_s)?;
             if tare_engine::interrupted() {
                 break;
             }
         }
-        let made: Vec<_> = proofs.iter().map(|proof| json::experiment(&proof.trial, Some(proof), each_s)).collect();
-        let document = json::why(self.found, &made);
-        let record = out.join(RECORD);
-        let text = output::document_text("tare-why", &document)?;
-        tare_files::write_whole(&record, text.as_bytes())?;
+        let done = !proofs.is_empty();
+        failed.iter().for_each(|(_, problem)| output::note(&problem.to_string()));
+        proofs.extend(failed.iter().map(|(trial, problem)| Proof::failed(trial.clone(), problem.what.clone())));
+        let record = self.keep(&out, &proofs, each_s)?;
         match self.options.json {
-            true => output::document("tare-why", &document)?,
+            true => output::document("tare-why", &json::why(self.found, &documents(&proofs, each_s)))?,
             false => output::as_is(&terminal::proofs(self.found, &proofs, style()))?,
         }
         output::note(&format!("recorded: {}", record.display()));
-        Ok(if tare_engine::interrupted() { Exit::Interrupted } else { Exit::Done })
+        match failed.first() {
+            _ if tare_engine::interrupted() => Ok(Exit::Interrupted),
+            Some((_, problem)) if !done => Ok(problem.exit),
+            _ => Ok(Exit::Done),
+        }
+    }
+
+    /// Writes the verdicts so far; returns the path of the file.
+    fn keep(&self, out: &Path, proofs: &[Proof], each_s: f64) -> Result<PathBuf, Problem> {
+        let record = out.join(RECORD);
+        // An experiment that fails at its beginning leaves no folder.
+        std::fs::create_dir_all(out).map_err(|e| {
+            Problem::new(Exit::Machine, format!("cannot create the folder for {RECORD}: {e}"))
+                .at(out.display().to_string())
+        })?;
+        let text = output::document_text("tare-why", &json::why(self.found, &documents(proofs, each_s)))?;
+        tare_files::write_whole(&record, text.as_bytes())?;
+        Ok(record)
     }
 
     fn each_s(&self, experiments: usize) -> f64 {
@@ -99,7 +131,7 @@ impl ProofRequest<'_> {
     }
 
     /// The experiments that fit into the time, starting with those of the largest suspects.
-    fn ready(&self, machine: &Machine) -> Result<Vec<Ready>, Problem> {
+    fn ready(&self, machine: &Machine) -> Result<Planned, Problem> {
         if !self.found.own().shown {
             return Err(Problem::new(Exit::Inconclusive, "no difference is shown, so there is nothing to prove")
                 .advice("more trials show smaller differences: tare run STUDY --trials N"));
@@ -112,11 +144,17 @@ impl ProofRequest<'_> {
         let folder = Directory::begun(self.results, trust::whose(self.options.trusted))?;
         let study = parse_written(&read_study_text(&folder)?, self.results)?;
         let planned = read_plan(&folder)?;
-        let mut ready = Vec::new();
+        let Planned { mut ready, mut failed } = Planned::default();
         let mut least_s = 0.0;
         for trial in trials {
-            let study = of_two_conditions(study.clone(), &planned, &trial)?;
-            let (study, plan) = study_file::planned(study, machine, Where::Here, true)?;
+            let made = of_two_conditions(study.clone(), &planned, &trial);
+            let (study, plan) = match made.and_then(|study| study_file::planned(study, machine, Where::Here, true)) {
+                Ok(made) => made,
+                Err(problem) => {
+                    failed.push((trial, problem));
+                    continue;
+                }
+            };
             // An experiment that this machine cannot run decides nothing.
             if plan.conditions.len() < 2 || plan.conditions.iter().any(|condition| !condition.realizable) {
                 continue;
@@ -128,6 +166,9 @@ impl ProofRequest<'_> {
             ready.push(Ready { trial, study, plan });
         }
         if ready.is_empty() {
+            if let Some((_, problem)) = failed.into_iter().next() {
+                return Err(problem);
+            }
             return Err(Problem::new(Exit::Machine, "this machine can run none of the experiments")
                 .advice("run it on the machine of the results: tare why --prove"));
         }
@@ -137,7 +178,7 @@ impl ProofRequest<'_> {
                 .at(format!("--within {}", output::duration(self.within_s)))
                 .expected(format!("{needs} or more")));
         }
-        Ok(ready)
+        Ok(Planned { ready, failed })
     }
 
     /// Runs one experiment, or the part before an interruption; `None` without a complete pair.
@@ -147,9 +188,14 @@ impl ProofRequest<'_> {
         room_for_data(&plan)?;
         let directory = begun_in(&out, &study, &plan, machine, self.options.trusted)?;
         execute(&study, &plan, &directory, &self.options, &mut RoundListener::new(pair_line))?;
-        let (plan, records) = (read_plan(directory.folder())?, read_trials(directory.folder())?);
-        Ok(Ab::of(&plan, &records).map(|ab| Proof::of(trial, &ab)))
+        let results = tare_results::open_folder(directory.folder())?;
+        let ab = results.plan.as_ref().and_then(|plan| Ab::of(plan, &results.trials));
+        Ok(ab.map(|ab| Proof::of(trial, &ab, &results)))
     }
+}
+
+fn documents(proofs: &[Proof], each_s: f64) -> Vec<impl Serialize> {
+    proofs.iter().map(|proof| json::experiment(&proof.trial, Some(proof), each_s)).collect()
 }
 
 fn style() -> Style {

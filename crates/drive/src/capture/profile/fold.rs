@@ -9,10 +9,13 @@ use tare_engine::Unavailable;
 use tare_results::captures::{ProfileFile, SymbolShare};
 use tare_results::schema::SCHEMA;
 
+const FIELDS: &str = "-F";
+const OF_SAMPLES: &str = "event,period,ip,sym,dso";
+
 /// Reads the samples of these processes (a list as for perf) with `perf script`, which resolves symbols, and writes
 /// the folded chains.
 pub(super) fn fold(place: &Place, recording: &Path, pids: &str) -> Result<Chains, Unavailable> {
-    let script = Perf::script(recording, &["-F", "event,period,ip,sym,dso", "--pid", pids])?;
+    let script = Perf::script(recording, &[FIELDS, OF_SAMPLES, "--pid", pids])?;
     let chains = frames::read(script).map_err(unreadable)?;
     if chains.samples == 0 {
         return Err(Unavailable("perf took no sample of the server".to_owned()));
@@ -20,6 +23,13 @@ pub(super) fn fold(place: &Place, recording: &Path, pids: &str) -> Result<Chains
     let written = place.folder.write(FOLDED_FILE, text(&chains).as_bytes());
     written.map_err(|e| Unavailable(format!("cannot be written: {}", std::io::Error::from(e))))?;
     Ok(chains)
+}
+
+/// The folded chains of these threads (a list as for perf).
+pub(super) fn of_threads(recording: &Path, tids: &str) -> Option<String> {
+    let script = Perf::script(recording, &[FIELDS, OF_SAMPLES, "--tid", tids]).ok()?;
+    let chains = frames::read(script).ok().filter(|chains| chains.samples > 0)?;
+    Some(text(&chains))
 }
 
 fn text(chains: &Chains) -> String {

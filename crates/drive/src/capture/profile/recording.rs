@@ -5,7 +5,7 @@ use super::super::place::{Captured, FOLDED_FILE, PROFILE_RECORDING, Place};
 use super::fold;
 use crate::capture::settings::CallGraph;
 use std::collections::BTreeSet;
-use tare_cpuset::observe;
+use tare_cpuset::{ThreadRef, observe};
 use tare_engine::Unavailable;
 use tare_results::captures::{FLAME_GRAPH, FOLDED, PROFILE};
 
@@ -21,6 +21,7 @@ pub(in super::super) struct Profile {
     root: i32,
     /// All processes of the server that were seen: PostgreSQL has one for each connection.
     processes: BTreeSet<i32>,
+    connections: BTreeSet<i32>,
     scope: Scope,
     place: Place,
     frequency_hz: u64,
@@ -29,9 +30,15 @@ pub(in super::super) struct Profile {
 
 impl Profile {
     /// Starts perf on process `root` and its descendants, and returns when samples are taken.
-    pub fn begin(place: &Place, call_graph: CallGraph, root: u32) -> Result<Self, Unavailable> {
-        Self::begin_on(Scope::Pus, place, call_graph, root)
-            .or_else(|_| Self::begin_on(Scope::Threads, place, call_graph, root))
+    pub fn begin(
+        place: &Place,
+        call_graph: CallGraph,
+        root: u32,
+        connections: &[ThreadRef],
+    ) -> Result<Self, Unavailable> {
+        let begun = Self::begin_on(Scope::Pus, place, call_graph, root)
+            .or_else(|_| Self::begin_on(Scope::Threads, place, call_graph, root))?;
+        Ok(Self { connections: connections.iter().map(|thread| thread.tid).collect(), ..begun })
     }
 
     fn begin_on(scope: Scope, place: &Place, call_graph: CallGraph, root: u32) -> Result<Self, Unavailable> {
@@ -47,12 +54,19 @@ impl Profile {
             Scope::Threads => arguments.extend(["-p", &pids]),
         }
         let recording = Recording::begin(place, PROFILE_RECORDING, &arguments, LOOK_INSIDE)?;
-        Ok(Self { recording, root, processes, scope, place: place.clone(), frequency_hz, call_graph })
+        let connections = BTreeSet::new();
+        Ok(Self { recording, root, processes, connections, scope, place: place.clone(), frequency_hz, call_graph })
     }
 
     pub fn end(&mut self) -> Result<(), Unavailable> {
         self.processes.extend(observe::with_descendants(self.root));
         self.recording.end()
+    }
+
+    /// The folded chains of the threads that serve connections, which the server's other threads are no part of; none
+    /// if perf took no sample of them.
+    pub fn of_connections(&self) -> Option<String> {
+        fold::of_threads(&self.recording.path(), &list(&self.connections))
     }
 
     /// Writes call chains, table and flame graph from the recording.

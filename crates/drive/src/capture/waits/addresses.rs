@@ -63,7 +63,7 @@ impl Addresses {
         }
     }
 
-    /// `SYMBOL`, `SYMBOL+0x40`, the name of a library, `heap`, `shared memory`.
+    /// `SYMBOL`, `SYMBOL+0x40`, `[LIBRARY]`, or one of [`tare_results::waits::PLACES`].
     pub fn name(&mut self, pid: i32, address: u64) -> String {
         match self.region(pid, address) {
             Some(Region { what: What::Program(program, base), .. }) => program.name_of(address - base),
@@ -166,7 +166,7 @@ impl Program {
         match self.symbols[..after].iter().rev().take(16).find(inside) {
             Some(symbol) if symbol.address == address => symbol.name.clone(),
             Some(symbol) => format!("{}+{:#x}", symbol.name, address - symbol.address),
-            None => self.name.clone(),
+            None => format!("[{}]", self.name),
         }
     }
 }

@@ -86,7 +86,7 @@ impl LooksDone {
         };
         let connections = time(&self.connections);
         let slept = parts::asleep(&connections.parts);
-        let stacks = self.stacks.as_ref().and_then(|stacks| stacks.samples(&names, slept));
+        let stacks = self.stacks.as_ref().and_then(|stacks| stacks.samples(&names, &self.connections.1, slept));
         WaitsFile {
             schema: SCHEMA,
             elapsed_s: self.elapsed_s,

@@ -129,10 +129,17 @@ pub(super) fn asleep(parts: &[TimePart]) -> f64 {
     parts.iter().filter(|part| part.time.is_asleep()).map(|part| part.fraction).sum()
 }
 
-/// Writes `wall.folded`: running time divided by the chains of the profile, sleeping time by the chains of `wakes` or
-/// else of the stacks, where available.
-pub(in super::super) fn write(file: &WaitsFile, wakes: Option<&WakesFile>, place: &Place, captured: &mut Captured) {
-    let profile = captured.files.get(FOLDED).and_then(|_| std::fs::read_to_string(place.path(FOLDED_FILE)).ok());
+/// Writes `wall.folded`: running time divided by the chains `ran` of these threads, or else of the whole profile,
+/// sleeping time by the chains of `wakes` or else of the stacks, where available.
+pub(in super::super) fn write(
+    file: &WaitsFile,
+    wakes: Option<&WakesFile>,
+    ran: Option<String>,
+    place: &Place,
+    captured: &mut Captured,
+) {
+    let whole = || captured.files.get(FOLDED).and_then(|_| std::fs::read_to_string(place.path(FOLDED_FILE)).ok());
+    let profile = ran.or_else(whole);
     let of_wakes = wakes.map(|wakes| (wakes.callers.as_slice(), wakes.slept_fraction));
     let slept = asleep(&file.connections.parts);
     let of_stacks = file.stacks.as_ref().map(|stacks| (stacks.callers.as_slice(), slept));

@@ -17,6 +17,16 @@ pub(super) enum Sleep {
     In(TimeUse, Option<String>),
 }
 
+impl Sleep {
+    /// What it waits for; none for a futex, which may be of many kinds.
+    pub fn kind(&self) -> Option<TimeUse> {
+        match self {
+            Self::Futex(_) => None,
+            Self::In(time, _) => Some(*time),
+        }
+    }
+}
+
 /// A futex and the operation on it: threads with equal values wait for the same lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Futex {

@@ -13,6 +13,7 @@ use super::followed::Followed;
 use super::frame_pointer::{self, FramePointer};
 use super::functions::Names;
 use super::programs::{Place, Process, Programs};
+use super::tally::Tally;
 use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder};
 use std::collections::HashMap;
 use std::fs::File;
@@ -64,8 +65,8 @@ pub(super) struct Stacks {
     processes: HashMap<i32, Process>,
     known: Known,
     piece: Vec<u8>,
-    /// Chain, innermost function first -> its number, and how often it was seen.
-    chains: HashMap<Vec<Place>, (usize, u64)>,
+    /// Chain, innermost function first -> its number.
+    chains: HashMap<Vec<Place>, usize>,
     read: u64,
     whole: u64,
 }
@@ -99,9 +100,7 @@ impl Stacks {
         if next >= CHAINS && !self.chains.contains_key(&chain) {
             return None;
         }
-        let (number, count) = self.chains.entry(chain).or_insert((next, 0));
-        *count += 1;
-        Some(*number)
+        Some(*self.chains.entry(chain).or_insert(next))
     }
 
     /// Resolves the functions of all chains from the symbols of their programs.
@@ -113,29 +112,36 @@ impl Stacks {
     /// makes the system call.
     pub fn callers(&self, names: &Names) -> Vec<Option<String>> {
         let mut callers = vec![None; self.chains.len()];
-        for (chain, (number, _)) in &self.chains {
+        for (chain, number) in &self.chains {
             let outside = chain.iter().filter(|place| place.program != chain[0].program);
             callers[*number] = nearest(outside.filter_map(|place| names.get(place))).cloned();
         }
         callers
     }
 
-    /// Chains as shares of the threads' time, of which they slept the share `slept`; None if no stack could be read.
-    pub fn samples(&self, names: &Names, slept: f64) -> Option<StackSamples> {
+    /// Chains as shares of the threads' time, of which they slept the share `slept`, as `tally` counted; None if no
+    /// stack could be read.
+    pub fn samples(&self, names: &Names, tally: &Tally, slept: f64) -> Option<StackSamples> {
         let mut weights = Weights::default();
-        for (chain, (_, count)) in &self.chains {
+        let of_chains = tally.of_chains();
+        for (chain, number) in &self.chains {
             let frames: Vec<&String> = chain.iter().rev().filter_map(|place| names.get(place)).collect();
-            weights.add(&frames, *count as f64);
+            weights.add(&frames, of_chains.get(number).copied().unwrap_or(0.0));
         }
-        let callers = weights.shares(slept);
+        let callers = weights.shares(slept, (tally.samples - tally.running).max(1) as f64);
         (self.read > 0).then_some(StackSamples { read: self.read, whole: self.whole, callers })
     }
 }
 
-/// The first function with a name; if none has one, the first function.
-fn nearest<'n>(mut functions: impl Iterator<Item = &'n String> + Clone) -> Option<&'n String> {
-    let first = functions.clone().next();
-    functions.find(|name| !name.starts_with('[')).or(first)
+/// Prefixes of functions of standard libraries and of locks that are linked into a program: whoever calls them waits.
+const LIBRARIES: [&str; 8] =
+    ["std::", "<std::", "core::", "<core::", "parking_lot", "lock_api::", "pthreadMutex", "sqlite3_mutex_"];
+
+/// The first function with a name that belongs to no such library; otherwise the first one with a name, or the first.
+fn nearest<'n>(functions: impl Iterator<Item = &'n String> + Clone) -> Option<&'n String> {
+    let named = || functions.clone().filter(|name| !name.starts_with('['));
+    let own = named().find(|name| !LIBRARIES.iter().any(|library| name.starts_with(library)));
+    own.or_else(|| named().next()).or_else(|| functions.clone().next())
 }
 
 /// The chain of a thread, and whether it reaches the function in which the thread began.
@@ -244,12 +250,14 @@ impl Stack<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sleep::Sleep;
     use super::*;
     use proptest::prelude::*;
     use std::io::Read;
     use std::os::unix::net::UnixStream;
     use std::time::Duration;
     use tare_cpuset::ThreadRef;
+    use tare_results::waits::TimeUse;
 
     #[inline(never)]
     fn planted_sleep(from: &mut UnixStream) -> bool {
@@ -286,7 +294,9 @@ mod tests {
             let mut stacks = own();
             let caller = stacks.read(followed, &call).unwrap();
             let names = stacks.names();
-            let found = stacks.samples(&names, 0.5).unwrap();
+            let mut tally = Tally::default();
+            tally.sleeps(1, 1, Sleep::In(TimeUse::Client, None), Some(caller));
+            let found = stacks.samples(&names, &tally, 0.5).unwrap();
             assert_eq!((found.read, found.whole, found.callers.len()), (1, 1, 1), "{found:?}");
             assert_eq!(found.callers[0].fraction, 0.5);
             let functions: Vec<&str> = found.callers[0].chain.split(';').collect();
@@ -307,6 +317,9 @@ mod tests {
         };
         assert_eq!(of(&["[mariadbd]", "ha_commit_one_phase", "main"]).as_deref(), Some("ha_commit_one_phase"));
         assert_eq!(of(&["[mariadbd]", "[plugin.so]"]).as_deref(), Some("[mariadbd]"));
+        let locking = ["std::sys::sync::mutex::futex::Mutex::lock_contended", "std::sync::Mutex<T>::lock"];
+        assert_eq!(of(&[locking[0], locking[1], "row_lock", "main"]).as_deref(), Some("row_lock"));
+        assert_eq!(of(&["[tare]", locking[0]]).as_deref(), Some(locking[0]));
         assert_eq!(of(&[]), None);
     }
 
@@ -317,7 +330,7 @@ mod tests {
             assert_eq!(stacks.read(followed, &Call { arguments: [7; 6], ..call }), None);
             assert_eq!(stacks.read(followed, &Call { program: 8, ..call }), None);
             assert_eq!(stacks.read(followed, &Call { stack: 8, ..call }), None);
-            assert_eq!(stacks.samples(&Names::default(), 1.0), None);
+            assert_eq!(stacks.samples(&Names::default(), &Tally::default(), 1.0), None);
         });
     }
 

@@ -57,7 +57,8 @@ fn of(script: Take<impl BufRead>, timeline: &Timeline, connections: &BTreeSet<u3
             weights.add(&frames, slept_ns as f64 * switch.stands_for as f64);
         }
     })?;
-    Ok(weights.shares(timeline.slept_fraction(connections)))
+    let whole = weights.sum();
+    Ok(weights.shares(timeline.slept_fraction(connections), whole))
 }
 
 /// A recorded sleep, which represents `stands_for` sleeps (the sampling period).

@@ -6,6 +6,7 @@ use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use tare_findings::ab::{Ab, AbVerdict, FEWEST_SESSIONS};
 use tare_findings::why::{Expected, Proof, ProofVerdict, Suspect, Trial};
+use tare_results::Results;
 use tare_results::pairs::{Rule, Stop};
 use tare_results::probe::Probe;
 use tare_results::schema::{Outcome, PlannedTrial, Session, Settle, TrialRecord};
@@ -214,7 +215,7 @@ pub fn proved(draws: &mut Draws, ratio: f64) -> ProofVerdict {
     let turned = |of: f64| 1.0 / of;
     ab.ratio = ab.ratio.map(turned);
     ab.ci = ab.ci.map(|ci| ci.map(turned));
-    Proof::of(trial, &ab).verdict
+    Proof::of(trial, &ab, &Results::default()).verdict
 }
 
 /// Whether a bisection of 20 commits finds a commit other than the slower one, or any if there is none.

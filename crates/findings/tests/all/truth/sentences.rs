@@ -93,7 +93,7 @@ fn of_proof(verdict: ProofVerdict) -> Option<Sentence> {
     match verdict {
         ProofVerdict::Stands => Some(Sentence::ProofStands),
         ProofVerdict::Refuted => Some(Sentence::ProofRefuted),
-        ProofVerdict::Undecided => None,
+        ProofVerdict::NotRefuted | ProofVerdict::Undecided => None,
     }
 }
 

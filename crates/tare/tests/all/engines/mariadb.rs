@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use crate::engines::mysql::lock_waits_are_counted;
 use crate::engines::support::{PATIENCE, Place, one, prepared, wait_until_gone};
 use tare_engine::{Aslr, Charset, ConnectTarget, Engine, Mariadb, Param, Server, StartRequest, StopOutcome};
 
 #[test]
-fn mariadb_has_one_account_and_handles_changed_columns_procedures_and_16_mib_packets() {
+fn mariadb_has_one_account_counts_lock_waits_and_handles_changed_columns_procedures_and_16_mib_packets() {
     let place = Place::new();
     let data = prepared(&Mariadb, &place, None);
     let options = BTreeMap::from([("max_allowed_packet".to_owned(), "64M".to_owned())]);
-    let server = Mariadb.start(&StartRequest { options, ..place.start_request(&data, None) }).unwrap();
+    let request = StartRequest { options, lock_waits: true, ..place.start_request(&data, None) };
+    let server = Mariadb.start(&request).unwrap();
+    assert!(lock_waits_are_counted(&*server) > 50, "background threads take locks too");
     columns_that_change_and_procedures(&*server);
     packets_of_sixteen_mebibytes_and_more(&*server);
     let accounts = "SELECT GROUP_CONCAT(User, '@', Host) FROM mysql.global_priv WHERE User NOT LIKE 'mariadb.%'";

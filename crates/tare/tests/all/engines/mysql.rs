@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use crate::engines::conformance::serving::find_serving_thread;
 use crate::engines::support::{Place, binary_of, copied, one, prepared, wait_until_gone};
@@ -66,13 +67,32 @@ fn a_stream_where_it_is_allowed_leaves_the_same_rows_as_inserts(server: &dyn Ser
     }
 }
 
-fn lock_waits_are_counted(server: &dyn Server) {
+/// Only waits of connections count: background threads take locks all the time. Returns their waits, which are none if
+/// the server does not count them either, as MySQL.
+pub fn lock_waits_are_counted(server: &dyn Server) -> u64 {
     let mut diagnostics = server.diagnostics().unwrap();
     assert!(diagnostics.watch_locks().unwrap().contains("lock instruments enabled"));
-    server.connect().unwrap().run("UPDATE t SET k = k + 1").unwrap();
-    assert!(!diagnostics.lock_waits().unwrap().is_empty());
+    let mut session = server.connect().unwrap();
+    session.run("UPDATE t SET k = k + 1").unwrap();
+    std::thread::sleep(Duration::from_millis(1200));
+    let of = |table: &str, more: &str| {
+        format!(
+            "SELECT COALESCE(SUM(COUNT_STAR), 0) FROM performance_schema.events_waits_summary_{table} WHERE \
+             EVENT_NAME REGEXP '^wait/synch/(mutex|rwlock|sxlock|prlock)/'{more}"
+        )
+    };
+    let in_background =
+        of("by_thread_by_event_name JOIN performance_schema.threads USING (THREAD_ID)", " AND TYPE = 'BACKGROUND'");
+    let everywhere = of("global_by_event_name", "");
+    let mut count = |sql: &str| one(&mut *session, sql).unwrap().parse::<u64>().unwrap();
+    let background = count(&in_background);
+    let counted: u64 = diagnostics.lock_waits().unwrap().iter().map(|wait| wait.count).sum();
+    let all = count(&everywhere);
+    assert!(counted > 50, "{counted}");
+    assert!(counted <= all - background, "{counted} of {all}, {background} in the background");
     assert!(diagnostics.counters().unwrap().contains_key("Com_update"));
     assert_eq!(diagnostics.report().unwrap().0, "innodb-status.txt");
+    background
 }
 
 fn the_backlog_and_the_pages_in_memory_are_known(server: &dyn Server) {

@@ -45,7 +45,7 @@ fn results(world: &World) -> PathBuf {
 /// `all`: with the waits for pages and retries, as other engines count them.
 fn captures(all: bool) -> Vec<(&'static str, &'static str, String)> {
     use TimeUse::{Client, Flush, OwnFutex, Ran, Read, SharedFutex, WaitedForCpu};
-    use WaitKind::{File, Index, Lock, Log, Page, Pause, Retried, Row};
+    use WaitKind::{File, Index, Lock, Log, Page, Pause, Process, Retried, Row};
     use tare_results::captures::{FLAME_GRAPH, FOLDED, LOCKS, PROFILE, STATUS, WAITS, WAKES, WALL};
     let symbol = SymbolShare { symbol: "sqlite3_step".into(), self_fraction: 0.5, total_fraction: 0.9 };
     let profile = ProfileFile {
@@ -58,8 +58,11 @@ fn captures(all: bool) -> Vec<(&'static str, &'static str, String)> {
         samples: 100,
         symbols: vec![symbol],
     };
-    let waits =
-        [Lock, Lock, Row, Index, Log, File, Pause].into_iter().chain(if all { vec![Page, Retried] } else { vec![] });
+    let waits = [Lock, Lock, Row, Index, Log, File, Pause].into_iter().chain(if all {
+        vec![Page, Process, Retried]
+    } else {
+        vec![]
+    });
     let lock = |kind| LockShare { kind, name: "log".into(), count: 9, wait_ms: 1.5, wait_fraction: 0.1 };
     let waits = waits.map(lock).collect();
     let locks = LocksFile { schema: 2, source: "made up".into(), elapsed_s: 1.0, threads: 2, waits };

@@ -139,6 +139,7 @@ fn the_report_explains_the_difference_between_the_fastest_and_slowest_condition(
                   slowest. B takes ";
     assert!(time.contains(chosen), "{time}");
     assert!(time.contains("From A (placement=same-pu) to B (placement=other-node), µs per transaction"), "{time}");
+    assert!(time.contains("parts overlap: both sides worked at the same time"), "{time}");
     let suspects = time.matches("of the difference)").count();
     assert_eq!(suspects, found.causes.len().min(SUSPECTS_SHOWN), "{time}");
     assert!(suspects > 0, "{:?}", found.causes);

@@ -242,10 +242,16 @@ fn lock_waits_counters_and_innodb_status_of_mariadb_are_captured() {
 }
 
 #[test]
-fn the_profile_of_postgresql_covers_the_processes_of_its_connections() {
+fn the_profile_of_postgresql_covers_its_processes_and_the_flame_graph_those_of_connections() {
     let world = World::sharing();
     let study = world.study(&MARIADB.replace("mariadb", "postgresql"));
-    world.exits(0, &["run", &study, "--set", "capture.locks=off", "--set", "capture.status=off", "--out", "results"]);
+    let study = study.as_str();
+    let mut args =
+        vec!["run", study, "--out", "results", "--option", "wal_writer_delay=1ms", "--option", "bgwriter_delay=10ms"];
+    for set in ["capture.locks=off", "capture.status=off", "capture.waits=on"] {
+        args.extend(["--set", set]);
+    }
+    world.exits(0, &args);
     let results = world.path("results");
     let record = &trials(&results)[0];
     if may_profile(record) {
@@ -255,6 +261,16 @@ fn the_profile_of_postgresql_covers_the_processes_of_its_connections() {
             |name: &str| symbols.clone().find(|one| one["symbol"] == name).map(|one| one["total_fraction"].as_f64());
         assert!(profile["samples"].as_u64().unwrap() > 20, "{profile}");
         assert!(of("PostgresMain").flatten().is_some_and(|share| share > 0.5), "{profile}");
+        // The processes that write the log and pages serve no connection. A busy machine may not sample them.
+        let chains = |capture: &str| {
+            std::fs::read_to_string(results.join(record["captures"][capture].as_str().unwrap())).unwrap()
+        };
+        let background = |line: &str| ["WalWriterMain", "BackgroundWriterMain"].iter().any(|main| line.contains(main));
+        let (all, wall) = (chains("profile.folded"), chains("waits.wall"));
+        let ran: Vec<&str> = wall.lines().filter(|line| line.starts_with("ran;")).collect();
+        assert!(all.lines().any(background) || profile["samples"].as_u64().unwrap() < 200, "{all}");
+        assert!(ran.iter().any(|line| line.contains("PostgresMain")), "{ran:#?}");
+        assert!(!ran.iter().any(|line| background(line)), "{ran:#?}");
     }
 }
 

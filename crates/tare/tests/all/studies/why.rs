@@ -259,7 +259,7 @@ fn more_client_threads_than_cpus_are_reported_as_a_shortage_of_cpus() {
         return;
     }
     assert_eq!(cause["kind"], "cpu_shortage", "{found:#}");
-    assert!(cause["prove"].as_str().unwrap().contains("factors.threads=8"), "{cause:#}");
+    assert!(cause["prove"].as_str().unwrap().contains("factors.threads=16,8"), "{cause:#}");
     can_be_typed(&world, cause);
 
     // The same by experiment: with half the threads, the time per transaction falls.
@@ -285,6 +285,16 @@ fn more_client_threads_than_cpus_are_reported_as_a_shortage_of_cpus() {
     assert!(!world.path("long").exists(), "nothing was started");
     let (_, err) = world.exits(2, &["why", &a, &b, "--prove", "--within", "1s"]);
     assert!(err.contains("the time is too short"), "{err}");
+
+    // An experiment that cannot be made is recorded as undecided, with the reason.
+    std::fs::create_dir_all(world.path("blocked")).unwrap();
+    std::fs::write(world.path("blocked/1-cpu_shortage"), "").unwrap();
+    let mut failed = world.tare(&["why", &a, &b, "--prove", "--within", "60s", "--out", "blocked", "--json"]);
+    let failed = failed.output().unwrap();
+    assert!(!failed.status.success(), "{failed:?}");
+    let kept = json(&std::fs::read_to_string(world.path("blocked/why.json")).unwrap());
+    assert_eq!(kept["proofs"][0]["verdict"], "undecided", "{kept:#}");
+    assert!(kept["proofs"][0]["problem"].is_string() && json(&text(&failed.stdout)) == kept, "{kept:#}");
 
     // Ctrl-C after a pair: the incomplete experiment is kept, and decides nothing.
     let (printed, deadline) = (world.path("said"), Instant::now() + Duration::from_secs(60));
@@ -349,7 +359,10 @@ fn a_commit_that_waits_for_storage_is_ranked_as_the_first_cause() {
     assert_eq!(cause["kind"], "commit", "{found:#}");
     let counts = |side: usize| cause["counts"][side].as_f64().unwrap();
     assert!(counts(0) < 0.1 && counts(1) > 0.5, "{cause:#}");
-    assert!(cause["prove"].as_str().unwrap().contains("factors.option.innodb_flush_log_at_trx_commit=0"), "{cause:#}");
+    assert!(
+        cause["prove"].as_str().unwrap().contains("factors.option.innodb_flush_log_at_trx_commit=1,0"),
+        "{cause:#}"
+    );
     can_be_typed(&world, cause);
 }
 

@@ -5,6 +5,8 @@ use super::made;
 use super::rows::Rows;
 use crate::studies::why::taken_by_others;
 use crate::support::{World, trials};
+use serde_json::Value;
+use std::ops::RangeInclusive;
 use tare_findings::time::{Part, TrialTime};
 use tare_results::schema::TrialRecord;
 
@@ -12,8 +14,9 @@ use tare_results::schema::TrialRecord;
 const ALIKE: usize = 20;
 const ALIKE_OF: [&str; 4] = ["sqlite", "mariadb", "postgresql", "mysql"];
 const THREADS: [u32; 3] = [1, 4, 32];
-/// Largest relative error of a size.
-const SIZED: f64 = 0.1;
+/// The found size as a multiple of the planted one, and of the whole difference if that is all that is known.
+const SIZED: RangeInclusive<f64> = 0.9..=1.1;
+const MOST: RangeInclusive<f64> = 0.5..=1.1;
 /// Largest relative difference between the sum of the parts and the whole, in every trial.
 const CLOSES: f64 = 0.02;
 /// Largest unexplained fraction.
@@ -53,24 +56,45 @@ fn planted(case: &Case) -> (bool, String) {
         Err(why) => return (false, why),
     };
     let first = &found["causes"][0];
-    let kind = first["kind"].as_str().unwrap_or("nothing");
+    let of_first = |key: &str| first[key].as_str().unwrap_or("-");
     let whole_us = |side: usize| found["sides"][side]["us_per_transaction"].as_f64().unwrap_or(f64::NAN);
     let us = first["us"].as_f64().unwrap_or(f64::NAN);
-    let expected = match case.size {
-        Size::Unknown => None,
-        Size::Us(us) => Some(us),
-        Size::OfTime(share) => Some(share * whole_us(1)),
-        Size::OfDifference(share) => Some(share * (whole_us(1) - whole_us(0))),
-        Size::Held(us) => Some(whole_us(1) - whole_us(0) - us),
+    let (expected, within) = match case.size {
+        Size::Most => (whole_us(1) - whole_us(0), MOST),
+        Size::Us(us) => (us, SIZED),
+        Size::OfTime(share) => (share * whole_us(1), SIZED),
+        Size::OfDifference(share) => (share * (whole_us(1) - whole_us(0)), SIZED),
+        Size::Held(us) => (whole_us(1) - whole_us(0) - us, SIZED),
     };
-    let sized = expected.is_none_or(|expected| (us / expected - 1.0).abs() <= SIZED);
-    let size = expected.map_or(String::new(), |expected| {
-        let off = if sized { "" } else { ", NOT within 10%" };
-        format!(" of {expected:.0} planted ({:.2}x{off})", us / expected)
-    });
-    let verdict = first["verdict"].as_str().unwrap_or("-");
-    let text = format!("{kind}, {verdict}, {us:.0} us{size}; other programs {:.0}%", 100.0 * taken_by_others(&found));
-    (case.kinds.contains(&kind) && sized, text)
+    let times = us / expected;
+    let what = if let Size::Most = case.size { "the difference" } else { "planted" };
+    let mut wrong = Vec::new();
+    let mut must = |holds: bool, why: &'static str| wrong.extend((!holds).then_some(why));
+    must(case.kinds.contains(&of_first("kind")), "another kind");
+    must(of_first("name").contains(case.lock), "another lock");
+    must(of_first("verdict") == "shown", "not shown");
+    must(within.contains(&times), "another size");
+    let others: Vec<String> = others(&found, us, first);
+    must(others.is_empty(), "others as large");
+    let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+    let wrong = if wrong.is_empty() { String::new() } else { format!(", WRONG: {}{others}", wrong.join(", ")) };
+    let text = format!(
+        "{} {}, {us:.0} us of {expected:.0} {what} ({times:.2}x){wrong}; other programs {:.0}%",
+        of_first("kind"),
+        of_first("name"),
+        100.0 * taken_by_others(&found)
+    );
+    (wrong.is_empty(), text)
+}
+
+/// Other suspects that are shown and half as large as the first one, or larger. Suspects may overlap, but only one
+/// thing was changed.
+fn others(found: &Value, us: f64, first: &Value) -> Vec<String> {
+    let causes = found["causes"].as_array().into_iter().flatten().filter(|one| *one != first);
+    let large = causes.filter(|one| one["verdict"] == "shown" && one["us"].as_f64().unwrap_or(0.0).abs() >= us / 2.0);
+    large
+        .map(|one| format!("{} {:.0} us", one["kind"].as_str().unwrap_or("-"), one["us"].as_f64().unwrap_or(0.0)))
+        .collect()
 }
 
 fn alike(world: &World, engine: &'static str) -> (bool, String) {

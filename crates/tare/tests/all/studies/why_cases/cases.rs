@@ -11,6 +11,8 @@ pub struct Case {
     pub sides: [&'static str; 2],
     /// Kinds of suspects that count as the known cause.
     pub kinds: &'static [&'static str],
+    /// Part of the suspect's name: which lock it is.
+    pub lock: &'static str,
     pub size: Size,
     pub other: Other,
 }
@@ -18,7 +20,8 @@ pub struct Case {
 /// The size of a known cause.
 #[derive(Clone, Copy)]
 pub enum Size {
-    Unknown,
+    /// Nothing else was changed, so it is most of the difference B - A.
+    Most,
     /// Microseconds per transaction.
     Us(f64),
     /// A fraction of B's time: of threads that take turns at one lock, all but one wait at any time, on any machine.
@@ -38,6 +41,8 @@ pub enum Other {
     Quota,
     /// Two runs with these contents of the file of statements, `mix.toml`.
     Statements([&'static str; 2]),
+    /// Without what the server reports of its locks.
+    NoLocks,
     /// The engine's program as `slow/sbin/mariadbd`, whose flushes of files take 5 ms longer.
     SlowFile,
 }
@@ -50,7 +55,8 @@ pub const TWO_CONDITIONS: Case = Case {
     more: "",
     sides: [""; 2],
     kinds: &[],
-    size: Size::Unknown,
+    lock: "",
+    size: Size::Most,
     other: Other::None,
 };
 
@@ -77,7 +83,7 @@ const fn embedded(
     Case { planted, engine: "sqlite", workload: UPDATE, more, sides, kinds, size: Size::Us(us), ..TWO_CONDITIONS }
 }
 
-pub const CASES: [Case; 25] = [
+pub const CASES: [Case; 26] = [
     embedded(
         "SQLite: 100 us more in one function of the server",
         "[factors.option]\ntare_planted_work_us = [0, 100]",
@@ -120,8 +126,20 @@ pub const CASES: [Case; 25] = [
         more: "[factors.option]\ntare_planted_mutex_us = [0, 2000]",
         sides: ["option.tare_planted_mutex_us=0", "option.tare_planted_mutex_us=2000"],
         kinds: &["global_lock"],
+        lock: "tare_planted_mutex",
         size: Size::Held(500.0),
         ..TWO_CONDITIONS
+    },
+    Case {
+        planted: "SQLite: the same, known only by what threads sleep in",
+        engine: "sqlite",
+        workload: "name = \"point_select\"\nrows = 1000\nthreads = 8",
+        more: "[factors.option]\ntare_planted_mutex_us = [0, 2000]",
+        sides: ["option.tare_planted_mutex_us=0", "option.tare_planted_mutex_us=2000"],
+        kinds: &["global_lock"],
+        lock: "tare_planted_mutex",
+        size: Size::Held(500.0),
+        other: Other::NoLocks,
     },
     Case {
         planted: "SQLite: 4 writers, the write lock held for 4 x 1000 us",
@@ -131,6 +149,7 @@ pub const CASES: [Case; 25] = [
         more: "[engine.options]\nwal_autocheckpoint = \"0\"\n[factors.option]\ntare_planted_held_us = [0, 1000]",
         sides: ["option.tare_planted_held_us=0", "option.tare_planted_held_us=1000"],
         kinds: &["global_lock"],
+        lock: "sqlite/busy",
         size: Size::OfDifference(3.0 / 4.0),
         ..TWO_CONDITIONS
     },
@@ -155,6 +174,7 @@ pub const CASES: [Case; 25] = [
         engine: "sqlite",
         workload: POINT_2,
         kinds: &["throttled"],
+        size: Size::OfDifference(1.0),
         other: Other::Quota,
         ..TWO_CONDITIONS
     },
@@ -256,7 +276,7 @@ pub const CASES: [Case; 25] = [
         workload: UPDATE,
         more: "[engine.options]\ncommit_siblings = \"0\"\n[factors.option]\ncommit_delay = [\"0\", \"4000\"]",
         sides: ["option.commit_delay=0", "option.commit_delay=4000"],
-        kinds: &["commit", "pauses"],
+        kinds: &["pauses"],
         size: Size::Us(4000.0),
         ..TWO_CONDITIONS
     },
@@ -265,6 +285,7 @@ pub const CASES: [Case; 25] = [
         engine: "postgresql",
         workload: "name = \"sql\"\nfile = \"mix.toml\"\nthreads = 4",
         kinds: &["global_lock"],
+        lock: "advisory",
         size: Size::OfTime(3.0 / 4.0),
         other: Other::Statements([ADVISORY_OF_MANY, ADVISORY_OF_ONE]),
         ..TWO_CONDITIONS
@@ -275,10 +296,11 @@ pub const CASES: [Case; 25] = [
         workload: UPDATE,
         more: "[factors]\nbuild = [\"plain\", \"slow\"]\n[builds.plain]\n[builds.slow]\nbinary = \"slow/sbin/mariadbd\"",
         sides: ["build=plain", "build=slow"],
-        // The delay is a sleep of the committing thread, and may be reported as such.
-        kinds: &["commit", "pauses"],
+        // The delay is a sleep of the committing thread.
+        kinds: &["pauses"],
         size: Size::Us(5000.0),
         other: Other::SlowFile,
+        ..TWO_CONDITIONS
     },
     Case {
         planted: "MariaDB: a buffer pool of 8 MiB for 80 MB",

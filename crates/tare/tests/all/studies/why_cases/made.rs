@@ -29,9 +29,12 @@ pub fn study(engine: &str, workload: &str, more: &str, trials: u32) -> String {
 
 /// The output of `tare why` for the case, or why there is none.
 pub fn why(world: &World, case: &Case) -> Result<Value, String> {
-    let text = study(case.engine, case.workload, case.more, 5);
+    let mut text = study(case.engine, case.workload, case.more, 5);
+    if let Other::NoLocks = case.other {
+        text = text.replace("locks = \"on\"\n", "");
+    }
     let sides = match case.other {
-        Other::None | Other::SlowFile => {
+        Other::None | Other::NoLocks | Other::SlowFile => {
             if let Other::SlowFile = case.other {
                 slow_file(world)?;
             }
