@@ -137,7 +137,7 @@ fn short(mut study: Study, samples: usize) -> Study {
         drop_samples: 0,
         target_half_width: None,
         within_s: None,
-        probe: ProbeUse::Record,
+        probe: Some(ProbeUse::Record),
         // Disturbed samples are kept: they are what a probe corrects.
         steal_limit: Limit(None),
         foreign_cpu_limit: Limit(None),
