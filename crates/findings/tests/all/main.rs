@@ -16,6 +16,7 @@ mod modes;
 mod pooled;
 #[path = "../../../stats/tests/all/rates.rs"]
 mod rates;
+mod rounded;
 mod searches;
 mod sessions;
 mod singled_out;
