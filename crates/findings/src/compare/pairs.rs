@@ -402,6 +402,8 @@ pub(super) fn metrics_of(
                 disturbed,
                 withheld: false,
                 paired: all.design == Design::Blocks,
+                left_out: a.means(&name).len() + b.means(&name).len() - all.a.len() - all.b.len(),
+                one_run: origin.together(),
                 name: name.clone(),
             };
             let clean = clean.as_ref().map(|(a, b)| origin.values(a, b, &name, adjusted));
