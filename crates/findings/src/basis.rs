@@ -1,7 +1,7 @@
 //! The data from which verdicts are tested: means with their intervals, and metrics that move alone.
 
 use super::collect::ConditionTrials;
-use super::composite::Composite;
+use super::composite::{Composite, Logarithms};
 use super::confidence::{CONFIDENCE, FURTHER};
 use super::verdict::{Estimate, Measured, MovedAlone, Range};
 use super::{effects, hosts, modes};
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use tare_results::metric;
 use tare_stats::Trials;
 use tare_stats::blocks::Condition;
-use tare_stats::simultaneous::rank_groups;
+use tare_stats::simultaneous::rank_rounded;
 use tare_stats::trials::{self, Summary};
 
 pub(super) struct Basis<'a> {
@@ -102,21 +102,18 @@ pub(super) fn moved_groups(
     }
     // All pairs of each metric together, and Bonferroni over the metrics: each metric is its own family.
     let alpha = FURTHER / metrics.len() as f64;
-    let moved = |(metric, cells): &(String, Vec<Condition>)| {
-        let own: Vec<Condition> = chosen.iter().map(|place| cells[*place].clone()).collect();
-        let pair = rank_groups(&own, members, alpha, basis.blocked())?.widest?;
-        let ratio = pair.difference.exp();
-        Some(MovedAlone { metric: metric.clone(), by: None, high: name(pair.high), low: name(pair.low), ratio })
+    let moved = |found: &Logarithms| {
+        let own: Vec<Condition> = chosen.iter().map(|place| found.cells[*place].clone()).collect();
+        let errors: Vec<f64> = chosen.iter().map(|place| found.errors[*place]).collect();
+        let pair = rank_rounded((&own, &errors), members, alpha, basis.blocked())?.widest?;
+        let (metric, ratio) = (found.metric.clone(), pair.difference.exp());
+        Some(MovedAlone { metric, by: None, high: name(pair.high), low: name(pair.low), ratio })
     };
     largest_first(metrics.iter().filter_map(moved).collect())
 }
 
-fn metrics(basis: &Basis<'_>) -> Vec<(String, Vec<Condition>)> {
-    let cell = |condition: &ConditionTrials<'_>, name: &str| {
-        condition.numbered(name).into_iter().map(|(block, value)| (block, value.ln())).collect()
-    };
-    let of = |name: &String| (name.clone(), basis.conditions.iter().map(|c| cell(c, name)).collect());
-    basis.composite.metrics.iter().map(of).collect()
+fn metrics(basis: &Basis<'_>) -> Vec<Logarithms> {
+    basis.composite.metrics.iter().map(|name| Logarithms::of(basis.conditions, name)).collect()
 }
 
 fn largest_first(mut moved: Vec<MovedAlone>) -> Vec<MovedAlone> {

@@ -2,6 +2,7 @@
 
 use super::basis::{Basis, moved_conditions, moved_groups};
 use super::collect::ConditionTrials;
+use super::composite::Composite;
 use super::confidence::CONFIDENCE;
 use super::factors;
 use super::ladders::OVER;
@@ -58,7 +59,9 @@ fn tested(found: &Ranking) -> Tested {
 
 pub(super) fn conditions(basis: &Basis<'_>, rate: f64) -> Verdict {
     let name = |i: usize| basis.conditions.get(i).map_or_else(String::new, |condition| condition.name.to_owned());
-    let Some(found) = simultaneous::rank(&basis.composite.cells, rate, basis.blocked()) else {
+    let Composite { cells, errors, .. } = basis.composite;
+    let each: Vec<Vec<usize>> = (0..cells.len()).map(|place| vec![place]).collect();
+    let Some(found) = simultaneous::rank_rounded((cells, errors), &each, rate, basis.blocked()) else {
         return Verdict::Untested(Untested::NotRankable);
     };
     let (what, range, fewest_trials) = (basis.what(), basis.range(), basis.fewest_trials());
@@ -107,7 +110,8 @@ fn levels(basis: &Basis<'_>, factor: &str, rate: f64) -> Option<Verdict> {
         return None;
     }
     let cells: Vec<Condition> = chosen.iter().map(|at| basis.composite.cells[*at].clone()).collect();
-    let found = simultaneous::rank_groups(&cells, &members, rate, basis.blocked())?;
+    let errors: Vec<f64> = chosen.iter().map(|at| basis.composite.errors[*at]).collect();
+    let found = simultaneous::rank_rounded((&cells, &errors), &members, rate, basis.blocked())?;
     let name = |i: usize| names.get(i).copied().unwrap_or_default().to_owned();
     let of = LevelsOf { factor: factor.to_owned(), levels: names.len(), at: over.map(|over| (over, most)) };
     let (what, tested) = (basis.what(), tested(&found));

@@ -8,6 +8,7 @@ use super::ends;
 use super::factors;
 use super::groups::Group;
 use super::groups::Groups;
+use super::rounding;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
@@ -106,8 +107,13 @@ pub(super) fn builds(
 /// The comparison and the verdict of each pair, all tested together; empty if a pair cannot be compared.
 fn judged(pairs: &[Pair<'_, '_>], metric: &str, rate: f64) -> Vec<(ratio::Comparison, Verdict)> {
     let better = metric::describe(metric).better;
-    let family: Vec<Arms<'_>> =
-        pairs.iter().map(|pair| Arms { a: &pair.trials[0], b: &pair.trials[1], better, design: pair.design }).collect();
+    let family: Vec<Arms<'_>> = pairs
+        .iter()
+        .map(|Pair { trials: [a, b], design, conditions, .. }| {
+            let rounding = Some(rounding::of_sides(*conditions, metric));
+            Arms { a, b, better, design: *design, rounding }
+        })
+        .collect();
     let Ok(judged) = ratio::compare(&family, 0.0, CONFIDENCE) else { return Vec::new() };
     let cell = |trials: &Vec<f64>| trials.iter().map(|value| value.ln()).enumerate().collect::<Condition>();
     let cells = pairs.iter().map(|pair| (pair.trials.each_ref().map(cell), pair.design == Design::Blocks));

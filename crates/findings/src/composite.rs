@@ -2,15 +2,19 @@
 //! share its random variation; combining them before a test counts each trial once.
 
 use super::collect::{self, ConditionTrials};
+use super::rounding;
 use tare_results::metric::{self, Better};
 use tare_results::schema::TrialRecord;
+use tare_stats::blocks::Condition;
 
 #[derive(Debug, Clone)]
 pub(super) struct Composite {
     pub metrics: Vec<String>,
     pub better: Better,
     /// (block, mean ln) of the trials of each condition that have all of the metrics, in the order of the conditions.
-    pub cells: Vec<Vec<(usize, f64)>>,
+    pub cells: Vec<Condition>,
+    /// The standard deviation of the rounding error of such a value, by condition.
+    pub errors: Vec<f64>,
     /// The place of each of these trials among those of its condition.
     places: Vec<Vec<usize>>,
 }
@@ -46,6 +50,24 @@ pub(super) fn of(conditions: &[ConditionTrials<'_>], headline: &str) -> Option<C
     of_logs(conditions, &logs, own.better, LACKED).or_else(|| of_logs(conditions, &logs, own.better, 0.0))
 }
 
+/// One metric of all conditions as logarithms.
+pub(super) struct Logarithms {
+    pub metric: String,
+    pub cells: Vec<Condition>,
+    /// The standard deviation of the rounding error of a trial, by condition.
+    pub errors: Vec<f64>,
+}
+
+impl Logarithms {
+    pub fn of(conditions: &[ConditionTrials<'_>], metric: &str) -> Self {
+        let cell = |condition: &ConditionTrials<'_>| {
+            condition.numbered(metric).into_iter().map(|(block, value)| (block, value.ln())).collect()
+        };
+        let errors = rounding::of_logarithms(conditions, metric);
+        Self { metric: metric.to_owned(), cells: conditions.iter().map(cell).collect(), errors }
+    }
+}
+
 /// The logarithm of a metric in each trial of each condition; none in a trial that lacks it.
 pub(super) struct MetricLogs<'n> {
     name: &'n String,
@@ -79,7 +101,8 @@ fn of_logs(
     let has_it = |own: &&MetricLogs<'_>| own.conditions.iter().all(|c| enough(c.iter().flatten().count(), c.len()));
     let logs: Vec<&MetricLogs<'_>> = logs.iter().filter(has_it).collect();
     let metrics: Vec<String> = logs.iter().map(|own| own.name.clone()).collect();
-    let mut found = Composite { metrics, better, cells: Vec::new(), places: Vec::new() };
+    let errors = rounding::of_mean_logarithm(conditions, &metrics);
+    let mut found = Composite { metrics, better, cells: Vec::new(), errors, places: Vec::new() };
     for (at, condition) in conditions.iter().enumerate() {
         let mean = |place: usize| {
             let sum: Option<f64> = logs.iter().map(|own| own.conditions[at][place]).sum();

@@ -4,11 +4,12 @@
 //! except the first, so that every level is compared with the first one.
 
 use super::collect::{self, ConditionTrials};
-use super::composite::Composite;
+use super::composite::{Composite, Logarithms};
 use super::confidence::{CONFIDENCE, FURTHER};
 use super::ends;
 use super::factors::varying_factors;
 use super::ladders::OVER;
+use super::rounding;
 use super::spread_from::{SpreadSource, SpreadSources};
 use super::term::{Term, TermFactor};
 use super::verdict::{Moved, MovedAlone};
@@ -69,14 +70,22 @@ struct Column {
 struct Response {
     cells: Vec<Cell>,
     blocks: Vec<Vec<usize>>,
+    /// The standard deviation of the rounding error of a trial, as a part of its value.
+    errors: Vec<f64>,
 }
 
 impl Response {
-    fn new(conditions: &[ConditionTrials<'_>], columns: &[Column], trials: &[Vec<(usize, f64)>]) -> Self {
+    fn new(
+        conditions: &[ConditionTrials<'_>],
+        columns: &[Column],
+        trials: &[Vec<(usize, f64)>],
+        errors: &[f64],
+    ) -> Self {
         let has = |condition: &ConditionTrials<'_>| -> Vec<bool> {
             columns.iter().map(|column| condition.levels.get(&column.factor) == Some(&column.high)).collect()
         };
         let filled = || conditions.iter().zip(trials).filter(|(_, trials)| !trials.is_empty());
+        let of_filled = errors.iter().zip(trials).filter(|(_, trials)| !trials.is_empty());
         let blocked = conditions.iter().all(|condition| condition.blocked);
         Self {
             cells: filled()
@@ -89,13 +98,15 @@ impl Response {
                 true => filled().map(|(_, trials)| trials.iter().map(|(block, _)| *block).collect()).collect(),
                 false => Vec::new(),
             },
+            errors: of_filled.map(|(error, _)| *error).collect(),
         }
     }
 
     /// Effects on the response. A response with a value that is zero or negative has no ratios.
     fn effects(&self, columns: &[Column]) -> Vec<effects::Effect> {
         let order = if columns.len() > MOST_WITH_INTERACTIONS { 1 } else { 2 };
-        let of_order = |order| effects::effects(columns.len(), &self.cells, &self.blocks, order, CONFIDENCE);
+        let of_order =
+            |order| effects::effects(columns.len(), &self.cells, &self.blocks, &self.errors, order, CONFIDENCE);
         let Ok(mut found) = of_order(order) else { return Vec::new() };
         if columns.iter().any(|column| column.of_many) {
             // With interactions in the model, a main effect is the effect at the middle of the other columns. If these
@@ -142,7 +153,8 @@ pub(super) fn effects(conditions: &[ConditionTrials<'_>], rate: f64) -> Vec<Effe
 
 fn effects_on(conditions: &[ConditionTrials<'_>], columns: &[Column], metric: &str) -> Vec<Effect> {
     let trials: Vec<Vec<(usize, f64)>> = conditions.iter().map(|c| c.numbered(metric)).collect();
-    let found = Response::new(conditions, columns, &trials).effects(columns);
+    let errors = rounding::of_logarithms(conditions, metric);
+    let found = Response::new(conditions, columns, &trials, &errors).effects(columns);
     found.into_iter().map(|effect| described(effect, columns, metric)).collect()
 }
 
@@ -155,7 +167,7 @@ pub(super) struct Mains {
 /// the p-values are adjusted by Holm, with a false-alarm probability of `rate`. Empty if factors are confounded.
 pub(super) fn main_effects(conditions: &[ConditionTrials<'_>], composite: &Composite, rate: f64) -> Mains {
     let Some(columns) = columns(conditions) else { return Mains { moved: Vec::new(), analysis: None } };
-    let mains = mains_of(conditions, &columns, &composite.cells);
+    let mains = mains_of(conditions, &columns, (&composite.cells, &composite.errors));
     let analysis = mains.first().map(|(_, effect)| effect.analysis);
     let adjusted = effects::adjusted_means(&mains.iter().map(|(_, effect)| effect).collect::<Vec<_>>());
     let moved = |((column, effect), adjusted): ((&Column, effects::Effect), f64)| Moved {
@@ -174,11 +186,11 @@ pub(super) fn main_effects(conditions: &[ConditionTrials<'_>], composite: &Compo
 fn mains_of<'c>(
     conditions: &[ConditionTrials<'_>],
     columns: &'c [Column],
-    cells: &[Vec<(usize, f64)>],
+    (cells, errors): (&[Condition], &[f64]),
 ) -> Vec<(&'c Column, effects::Effect)> {
     let ratios: Vec<Vec<(usize, f64)>> =
         cells.iter().map(|cell| cell.iter().map(|(block, ln)| (*block, ln.exp())).collect()).collect();
-    let found = Response::new(conditions, columns, &ratios).effects(columns);
+    let found = Response::new(conditions, columns, &ratios, errors).effects(columns);
     let main = |effect: effects::Effect| match effect.factors.as_slice() {
         [one] => Some((columns.get(*one)?, effect)),
         _ => None,
@@ -186,14 +198,14 @@ fn mains_of<'c>(
     found.into_iter().filter_map(main).collect()
 }
 
-/// Which of several metrics a factor moves, all metrics and all factors tested together (Holm). `cells` are the
-/// logarithms of each metric.
-pub(super) fn moved_alone(conditions: &[ConditionTrials<'_>], metrics: &[(String, Vec<Condition>)]) -> Vec<MovedAlone> {
+/// Which of several metrics a factor moves, all metrics and all factors tested together (Holm).
+pub(super) fn moved_alone(conditions: &[ConditionTrials<'_>], metrics: &[Logarithms]) -> Vec<MovedAlone> {
     let Some(columns) = columns(conditions) else { return Vec::new() };
     let all: Vec<(&String, &Column, effects::Effect)> = metrics
         .iter()
-        .flat_map(|(name, cells)| {
-            mains_of(conditions, &columns, cells).into_iter().map(move |(column, effect)| (name, column, effect))
+        .flat_map(|Logarithms { metric, cells, errors }| {
+            let found = mains_of(conditions, &columns, (cells, errors));
+            found.into_iter().map(move |(column, effect)| (metric, column, effect))
         })
         .collect();
     let adjusted = holm(&all.iter().map(|(.., effect)| effect.largest_mean_p().unwrap_or(1.0)).collect::<Vec<_>>());
@@ -300,7 +312,7 @@ fn found_sources(conditions: &[ConditionTrials<'_>], columns: &[Column], rate: f
     let metrics = collect::all_metrics(conditions);
     let of_metric = |name: &String| {
         let trials: Vec<Vec<(usize, f64)>> = conditions.iter().map(|c| c.numbered(name)).collect();
-        Response::new(conditions, columns, &trials)
+        Response::new(conditions, columns, &trials, &[])
     };
     let primary: Vec<Response> =
         metrics.iter().filter(|name| metric::describe(name).is_primary()).map(of_metric).collect();

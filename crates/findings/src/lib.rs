@@ -53,6 +53,7 @@ mod question;
 pub mod relative;
 pub mod reproduce;
 pub mod residuals;
+mod rounding;
 pub mod run_order;
 pub mod scaling;
 pub mod searches;

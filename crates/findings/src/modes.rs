@@ -5,15 +5,15 @@ use super::confidence::{FURTHER, MODES};
 use super::far_apart;
 use super::mode::{InCommon, Mode, ModeCause, ModeSide, ModesTested, Shared};
 use super::plans::fnv1a;
+use super::rounding::of_histogram;
 use super::threads::{self, FULLEST_NODE, Feature, PAIR_SHARES, PAIRS};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use tare_results::latencies::percentile;
 use tare_results::metric;
 use tare_results::schema::TrialRecord;
 use tare_stats::blocks::Condition;
 use tare_stats::covariates::{Association, Covariate, PERMUTATIONS, Values};
 use tare_stats::digits::{last_digit, with_noise};
-use tare_stats::modes::{Modes, association, blocks_differ, detect, p_value, strata, together};
+use tare_stats::modes::{Modes, association, detect, p_value, strata, together};
 use tare_stats::multiple::holm;
 use tare_stats::{descriptive, mode_power};
 use tare_topology::Machine;
@@ -22,8 +22,6 @@ use tare_topology::Machine;
 const NAMED_BELOW: f64 = 0.05;
 /// Fixed, so that the same results always give the same output.
 const SEED: u64 = 1;
-/// Relative resolution of percentiles, which come from a histogram.
-const HISTOGRAM: f64 = 1e-3;
 /// Distance of the modes for which the power is computed, in standard deviations of a mode.
 const APART: f64 = 4.0;
 
@@ -120,8 +118,7 @@ impl<'a> StudyModes<'a> {
             .filter(|c| c.len() > 1)
             .collect();
         let several = left.len() > 1;
-        let without_blocks = conditions.iter().all(|c| c.blocked) && blocks_differ(&left);
-        let all = together(&left, without_blocks);
+        let (all, without_blocks) = together(&left, conditions.iter().all(|c| c.blocked));
         let shown = p_value(&all).filter(|p| several && *p <= FURTHER).and_then(|_| detect(&all));
         let sizes: Vec<usize> = left.iter().map(Vec::len).collect();
         let power_together =
@@ -148,9 +145,7 @@ fn with_noise_in_last_digit(condition: &ConditionTrials<'_>, metric: &str) -> Ve
     let trials = condition.with(metric);
     let means: Vec<f64> = trials.iter().map(|(_, mean)| *mean).collect();
     let samples: Vec<f64> = trials.iter().flat_map(|(trial, _)| trial.finite(metric)).collect();
-    let of_histogram =
-        percentile(metric).and_then(|_| descriptive::median(&means)).map(|usual| usual.abs() * HISTOGRAM);
-    let digit = last_digit(&samples).into_iter().chain(of_histogram).reduce(f64::max);
+    let digit = last_digit(&samples).into_iter().chain(of_histogram(metric, &means)).reduce(f64::max);
     // The same noise in several conditions would be as many copies of it.
     let seed = || u64::from(fnv1a(&format!("{metric} {}", condition.name)));
     match digit {

@@ -1,5 +1,5 @@
 //! Reads results that another program measured: a CSV file with the columns condition,trial,sample,metric,value and,
-//! optionally, block,disturbed.
+//! optionally, block,disturbed,failed.
 
 use super::csv_trials::{CsvRow, Most, Refused, Trials};
 use super::error::ReadError;
@@ -16,12 +16,13 @@ use tare_text::{of_text_cell, shown_name};
 const LARGEST: u64 = 1 << 30;
 
 const COLUMNS: [&str; 5] = ["condition", "trial", "sample", "metric", "value"];
-const FURTHER: [&str; 2] = ["block", "disturbed"];
+const FURTHER: [&str; 3] = ["block", "disturbed", "failed"];
 
 struct Order {
     needed: [usize; 5],
     block: Option<usize>,
     disturbed: Option<usize>,
+    failed: Option<usize>,
 }
 
 struct File<'a> {
@@ -65,7 +66,11 @@ fn rows(file: &File<'_>, content: impl Read) -> Result<Vec<TrialRecord>, ReadErr
         }
         let line = record.position().map_or(0, |position| position.line() as usize);
         let row = row(file, &record, &order, line)?;
-        match trials.add(&row) {
+        let added = match &*row.failed {
+            "" => trials.add(&row),
+            reason => trials.add_failed(&row, reason),
+        };
+        match added {
             Ok(()) => {}
             Err(Refused::Twice) => {
                 let what = format!(
@@ -127,7 +132,7 @@ fn without_mark(content: impl Read) -> impl Read {
 
 /// Position of each column in the file; their order is free, their names are fixed.
 fn order_of(file: &File<'_>, header: &csv::StringRecord) -> Result<Order, ReadError> {
-    let expected = format!("the header {}, and maybe {}", COLUMNS.join(","), FURTHER.join(" and "));
+    let expected = format!("the header {}, and maybe {}", COLUMNS.join(","), FURTHER.join(", "));
     for (index, name) in header.iter().enumerate() {
         if !COLUMNS.contains(&name) && !FURTHER.contains(&name) {
             // A column of the other tables that `tare export` writes.
@@ -147,8 +152,8 @@ fn order_of(file: &File<'_>, header: &csv::StringRecord) -> Result<Order, ReadEr
             file.malformed(1, header.len().max(1), format!("column `{column}` is missing"), expected.clone())
         })?;
     }
-    let [block, disturbed] = FURTHER.map(|column| header.iter().position(|name| name == column));
-    Ok(Order { needed, block, disturbed })
+    let [block, disturbed, failed] = FURTHER.map(|column| header.iter().position(|name| name == column));
+    Ok(Order { needed, block, disturbed, failed })
 }
 
 fn row<'r>(file: &File<'_>, record: &'r csv::ByteRecord, order: &Order, line: usize) -> Result<CsvRow<'r>, ReadError> {
@@ -170,19 +175,37 @@ fn row<'r>(file: &File<'_>, record: &'r csv::ByteRecord, order: &Order, line: us
         })
     };
     let needed = &order.needed;
+    let text_of =
+        |place: Option<usize>| place.map_or(Ok(""), |place| field(place).map(|(_, text)| text)).map(shown_name);
+    let (condition, trial) = (word(needed[0], "condition")?, count(needed[1], "trial")?);
+    let condition = shown_name(of_text_cell(condition));
+    let block = order.block.map_or(Ok(0), |place| count(place, "block"))?;
+    let (disturbed, failed) = (text_of(order.disturbed)?, text_of(order.failed)?);
+    if !failed.is_empty() {
+        let filled = ["sample", "metric", "value"].into_iter().zip(&needed[2..]);
+        for (name, place) in filled {
+            let (column, text) = field(*place)?;
+            if !text.is_empty() {
+                let what = format!("`{text}` in column `{name}` of a failed trial");
+                return Err(file.malformed(line, column, what, "nothing: a failed trial has no values"));
+            }
+        }
+        return Ok(CsvRow { condition, trial, sample: 0, metric: "".into(), value: 0.0, block, disturbed, failed });
+    }
     let (column, text) = field(needed[4])?;
     let value = text.parse::<f64>().ok().filter(|value| value.is_finite()).ok_or_else(|| {
         let what = format!("`{text}` in column `value` is not a number");
         file.malformed(line, column, what, "a finite number such as 38656 or 1.25e-3")
     })?;
     Ok(CsvRow {
-        condition: shown_name(of_text_cell(word(needed[0], "condition")?)),
-        trial: count(needed[1], "trial")?,
+        condition,
+        trial,
         sample: count(needed[2], "sample")?,
         metric: shown_name(of_text_cell(word(needed[3], "metric")?)),
         value,
-        block: order.block.map_or(Ok(0), |place| count(place, "block"))?,
-        disturbed: order.disturbed.map_or(Ok(""), |place| field(place).map(|(_, text)| text)).map(shown_name)?,
+        block,
+        disturbed,
+        failed,
     })
 }
 
@@ -198,7 +221,7 @@ fn csv_error(file: &File<'_>, error: &csv::Error) -> ReadError {
         }
         csv::ErrorKind::Io(source) if source.get_ref().is_some_and(|source| source.is::<RowTooLong>()) => {
             let what = format!("the row is longer than {LONGEST_ROW} bytes");
-            file.malformed(line, 1, what, "five to seven fields, and quotes that are closed")
+            file.malformed(line, 1, what, "five to eight fields, and quotes that are closed")
         }
         _ => file.malformed(line, 1, error.to_string(), "comma-separated values"),
     }
@@ -247,7 +270,16 @@ mod tests {
                 let [condition, trial, sample, metric] = place(number);
                 let (condition, metric) = (format!("c{condition}").into(), format!("m{metric}").into());
                 trials
-                    .add(&CsvRow { condition, trial, sample, metric, value: 1.0, block: 0, disturbed: "".into() })
+                    .add(&CsvRow {
+                        condition,
+                        trial,
+                        sample,
+                        metric,
+                        value: 1.0,
+                        block: 0,
+                        disturbed: "".into(),
+                        failed: "".into(),
+                    })
                     .err()
             })
         };
@@ -261,6 +293,19 @@ mod tests {
         let columns: String = (0..=MOST_METRICS).map(|n| format!("c,0,0,m{n},1\n")).collect();
         let error = read(format!("{HEADER}{columns}").as_bytes()).unwrap_err().to_string();
         assert!(error.contains("more than 1000 metrics"), "{error}");
+    }
+
+    #[test]
+    fn a_failed_trial_is_a_row_without_values() {
+        let header = "condition,trial,sample,metric,value,failed\n";
+        let trials = read(format!("{header}c,0,0,tps,1,\nc,1,,,,died\nc,1,,,,died again\n").as_bytes()).unwrap();
+        let found: Vec<_> = trials.iter().map(|t| (t.trial, t.attempt, t.outcome, t.reason.as_deref())).collect();
+        let failed = |attempt, why| (1, attempt, crate::schema::Outcome::Failed, Some(why));
+        assert_eq!(found[1..], [failed(1, "died"), failed(2, "died again")]);
+        assert_eq!((found[0].2, found.len()), (crate::schema::Outcome::Ok, 3));
+        let error = read(format!("{header}c,1,0,tps,1,died\n").as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("`0` in column `sample` of a failed trial"), "{error}");
+        assert!(read(format!("{header}c,0,0,,1,\n").as_bytes()).is_err(), "a value without a metric");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use super::limits::{MOST_CONDITIONS, MOST_METRICS, MOST_TRIALS, MOST_VALUES};
 use super::names::levels_of;
 use super::plain::Place;
-use super::schema::{PlannedTrial, TrialRecord};
+use super::schema::{Outcome, PlannedTrial, TrialRecord};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
@@ -18,6 +18,8 @@ pub(super) struct CsvRow<'r> {
     pub block: usize,
     /// What disturbed the trial; empty if it is clean.
     pub disturbed: Cow<'r, str>,
+    /// Why the trial failed, which then has no values; else empty.
+    pub failed: Cow<'r, str>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,8 @@ pub(super) struct Trials {
     places: HashMap<usize, HashMap<usize, usize>>,
     last: Option<usize>,
     condition: usize,
+    /// Number of failed attempts by condition and trial.
+    failed: HashMap<(usize, usize), u32>,
     /// Names of the metrics, and the total capacity of all trials' columns, in values.
     metrics: HashSet<String>,
     values: usize,
@@ -96,6 +100,27 @@ impl Trials {
         if free { Ok(()) } else { Err(Refused::Twice) }
     }
 
+    /// Adds a failed attempt at a trial, which has no values.
+    pub fn add_failed(&mut self, row: &CsvRow<'_>, reason: &str) -> Result<(), Refused> {
+        let (place, levels) = (self.condition_of(row), levels_of(&row.condition));
+        let made = self.failed.entry((place, row.trial)).or_default();
+        *made += 1;
+        let mut record = TrialRecord::new(&planned(row), *made, levels, String::new());
+        (record.outcome, record.reason) = (Outcome::Failed, Some(reason.to_owned()));
+        self.records.push(record);
+        self.last = None;
+        at_most(self.most.conditions, self.conditions.len(), "conditions")?;
+        at_most(self.most.trials, self.records.len(), "trials")
+    }
+
+    fn condition_of(&mut self, row: &CsvRow<'_>) -> usize {
+        let next = self.conditions.len();
+        match self.conditions.get(&*row.condition) {
+            Some(known) => *known,
+            None => *self.conditions.entry(row.condition.clone().into_owned()).or_insert(next),
+        }
+    }
+
     fn index(&mut self, row: &CsvRow<'_>) -> usize {
         if let Some(last) = self.last {
             let record = &self.records[last];
@@ -105,17 +130,11 @@ impl Trials {
         }
         let known = self.last.is_some_and(|last| self.records[last].condition == row.condition);
         if !known {
-            let next = self.conditions.len();
-            self.condition = match self.conditions.get(&*row.condition) {
-                Some(known) => *known,
-                None => *self.conditions.entry(row.condition.clone().into_owned()).or_insert(next),
-            };
+            self.condition = self.condition_of(row);
         }
         let records = &mut self.records;
         let index = *self.index_of.entry((self.condition, row.trial)).or_insert_with(|| {
-            let condition = row.condition.clone().into_owned();
-            let planned = PlannedTrial { trial: row.trial, block: row.block, condition, lifetime: None };
-            let mut record = TrialRecord::new(&planned, 1, levels_of(&row.condition), String::new());
+            let mut record = TrialRecord::new(&planned(row), 1, levels_of(&row.condition), String::new());
             record.reason = Some(row.disturbed.clone().into_owned()).filter(|reason| !reason.is_empty());
             records.push(record);
             records.len() - 1
@@ -129,6 +148,10 @@ impl Trials {
         self.records.iter_mut().for_each(|record| record.plain.finish());
         self.records
     }
+}
+
+fn planned(row: &CsvRow<'_>) -> PlannedTrial {
+    PlannedTrial { trial: row.trial, block: row.block, condition: row.condition.clone().into_owned(), lifetime: None }
 }
 
 fn at_most(limit: usize, found: usize, what: &'static str) -> Result<(), Refused> {

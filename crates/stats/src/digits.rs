@@ -17,8 +17,11 @@ pub fn last_digit(values: &[f64]) -> Option<f64> {
     }
     let first = largest.log10().floor() as i32;
     let whole = |digit: f64| {
-        let off = |v: &f64| (v / digit - (v / digit).round()).abs();
-        digit > 0.0 && values.iter().all(|v| off(v) < OFF)
+        let is_multiple = |v: &f64| {
+            let times = (v / digit).round();
+            (v / digit - times).abs() < OFF && (times != 0.0 || *v == 0.0)
+        };
+        digit > 0.0 && values.iter().all(is_multiple)
     };
     (0..DIGITS).map(|place| 10f64.powi(first - place)).find(|digit| whole(*digit))
 }
@@ -42,6 +45,7 @@ mod tests {
         assert_eq!(last_digit(&[24_403.0, 37_708.0]), Some(1.0));
         assert_eq!(last_digit(&[1.0 / 3.0, 2.0]), None);
         assert_eq!((last_digit(&[]), last_digit(&[0.0])), (None, None));
+        assert_eq!(last_digit(&[1e9, 1e-3]), None, "what is not 0 was not rounded to 0");
         let least = last_digit(&[1e-300, 3e-300]).unwrap();
         assert!((least / 1e-300 - 1.0).abs() < 1e-12, "{least}");
     }

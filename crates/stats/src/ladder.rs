@@ -70,7 +70,7 @@ impl Joined {
     }
 
     fn arms(&self) -> Arms<'_> {
-        Arms { a: &self.trials[0], b: &self.trials[1], better: Better::Higher, design: self.design }
+        Arms { a: &self.trials[0], b: &self.trials[1], better: Better::Higher, design: self.design, rounding: None }
     }
 }
 

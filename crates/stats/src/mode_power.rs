@@ -1,8 +1,8 @@
 //! The power of the test for modes: how far apart modes must be to be detected.
 
-use crate::blocks::Condition;
+use crate::blocks::{Condition, Residuals};
 use crate::descriptive::mean;
-use crate::modes::{p_value, together};
+use crate::modes::{p_value, residuals};
 use crate::order::generator;
 use crate::quantiles::normal;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -21,7 +21,7 @@ pub fn of_one(n: usize, apart: f64, chance: f64, seed: u64) -> f64 {
 }
 
 /// The power for a study: the share of studies whose conditions all have two such modes and the given numbers of
-/// trials, for which the p-value of all trials [`together`] is at most `chance`.
+/// trials, for which the p-value of all trials [together](crate::modes::together) is at most `chance`.
 pub fn of_all(trials: &[usize], apart: f64, without_blocks: bool, chance: f64, seed: u64) -> f64 {
     let mut rng = generator(seed);
     let taken = trials.iter().scan(0, |sum, n| {
@@ -32,7 +32,8 @@ pub fn of_all(trials: &[usize], apart: f64, without_blocks: bool, chance: f64, s
     let mut study = || {
         let own = |n: &usize| bimodal(&mut rng, *n, apart).into_iter().enumerate().collect();
         let conditions: Vec<Condition> = taken.iter().map(own).collect();
-        p_value(&together(&conditions, without_blocks))
+        let left = if without_blocks { Residuals::of(&conditions) } else { None };
+        p_value(&left.map_or_else(|| residuals(&conditions), |left| left.values))
     };
     seen(&mut study, chance)
 }

@@ -80,19 +80,22 @@ pub fn p_value(trial_means: &[f64]) -> Option<f64> {
 /// Level at which block effects are removed: those that are not removed are far smaller than the spread of trials.
 const BLOCKS_DIFFER: f64 = 0.2;
 
-/// Whether [`together`] has to remove block effects, because blocks differ (F test of the additive model at 20%).
-pub fn blocks_differ(conditions: &[Condition]) -> bool {
-    Residuals::of(conditions).is_some_and(|found| found.blocks <= BLOCKS_DIFFER)
-}
-
 /// Residuals of all conditions as one series, scaled to the standard deviation of trials: two modes that many
 /// conditions have in common are detected in all of them together before they are in any single one. Conditions with a
-/// single trial are left out, and of two residuals that are equal but for their sign, one is. With `without_blocks`,
-/// block effects are removed too: a few blocks that differ would be as many modes.
-pub fn together(conditions: &[Condition], without_blocks: bool) -> Vec<f64> {
-    if let Some(found) = Residuals::of(conditions).filter(|_| without_blocks) {
-        return found.values;
+/// single trial are left out, and of two residuals that are equal but for their sign, one is.
+///
+/// Of trials in blocks, block effects are removed too if blocks differ (F test of the additive model at 20%): a few
+/// blocks that differ would be as many modes. The second value is whether they were removed.
+pub fn together(conditions: &[Condition], blocks: bool) -> (Vec<f64>, bool) {
+    let found = if blocks { Residuals::of(conditions) } else { None };
+    match found.filter(|found| found.blocks <= BLOCKS_DIFFER) {
+        Some(found) => (found.values, true),
+        None => (residuals(conditions), false),
     }
+}
+
+/// The residuals after the effects of conditions alone.
+pub(crate) fn residuals(conditions: &[Condition]) -> Vec<f64> {
     let left = conditions.iter().filter(|trials| trials.len() > 1).filter_map(|trials| {
         let (n, values) = (trials.len(), trials.iter().map(|(_, value)| *value).collect::<Vec<_>>());
         let centre = mean(&values)?;

@@ -88,14 +88,25 @@ pub fn rank(conditions: &[Condition], alpha: f64, blocks: bool) -> Option<Rankin
 
 /// Ranks groups of conditions by the unweighted averages of their conditions' means.
 pub fn rank_groups(conditions: &[Condition], members: &[Vec<usize>], alpha: f64, blocks: bool) -> Option<Ranking> {
+    rank_rounded((conditions, &[]), members, alpha, blocks)
+}
+
+/// The same for conditions whose trials have rounding errors with these standard deviations, see [`Model::rounded`].
+pub fn rank_rounded(
+    (conditions, errors): (&[Condition], &[f64]),
+    members: &[Vec<usize>],
+    alpha: f64,
+    blocks: bool,
+) -> Option<Ranking> {
     // Logarithms are of moderate size; other values are divided by the largest, so that no square overflows.
     let largest = conditions.iter().flatten().fold(0.0f64, |largest, (_, v)| largest.max(v.abs()));
     if (1e-9..1e9).contains(&largest) || !largest.is_normal() {
-        return rank_in_unit(conditions, members, alpha, blocks);
+        return rank_in_unit((conditions, errors), members, alpha, blocks);
     }
     let in_unit = |condition: &Condition| condition.iter().map(|(block, v)| (*block, v / largest)).collect();
     let scaled: Vec<Condition> = conditions.iter().map(in_unit).collect();
-    let mut found = rank_in_unit(&scaled, members, alpha, blocks)?;
+    let errors: Vec<f64> = errors.iter().map(|error| error / largest).collect();
+    let mut found = rank_in_unit((&scaled, &errors), members, alpha, blocks)?;
     for pair in [&mut found.widest, &mut found.ends].into_iter().flatten() {
         pair.difference *= largest;
         pair.unit = largest;
@@ -103,11 +114,16 @@ pub fn rank_groups(conditions: &[Condition], members: &[Vec<usize>], alpha: f64,
     Some(found)
 }
 
-fn rank_in_unit(conditions: &[Condition], members: &[Vec<usize>], alpha: f64, blocks: bool) -> Option<Ranking> {
+fn rank_in_unit(
+    (conditions, errors): (&[Condition], &[f64]),
+    members: &[Vec<usize>],
+    alpha: f64,
+    blocks: bool,
+) -> Option<Ranking> {
     if members.len() < 2 || conditions.iter().any(Vec::is_empty) || members.iter().any(Vec::is_empty) {
         return None;
     }
-    let model = Model::of(conditions, blocks);
+    let model = Model::of(conditions, blocks).rounded(conditions, errors);
     let compared = Compared { model: &model, members };
     let order = compared.order()?;
     let (&low, &high) = (order.first()?, order.last()?);

@@ -57,11 +57,12 @@ impl CompareError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Gate {
-    /// No judged metric can be slower than allowed, at 95%, and neither side lost a trial.
+    /// No judged metric can be slower than allowed, at 95%, neither side lost a trial or has planned ones that were not
+    /// run, and every condition of A was compared.
     Passed,
     /// A judged metric is slower than allowed, by more than disturbance could explain, or B fails more often.
     Failed,
-    /// The trials do not decide it, or some of them are lost.
+    /// The trials do not decide it, or some are lost or missing.
     Inconclusive,
 }
 
@@ -105,6 +106,16 @@ pub struct MetricComparison {
     #[serde(skip)]
     pub withheld: bool,
     pub paired: bool,
+    /// Trials of both sides that are left out, because the other side has none in their block.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: usize,
+    /// Whether both sides are of one run, so that trials could be compared block by block.
+    #[serde(skip)]
+    pub one_run: bool,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl MetricComparison {
@@ -342,6 +353,12 @@ pub enum Note {
         side: String,
         condition: String,
         lost: Lost,
+    },
+    /// Planned trials of a side were not run: no attempt at them is recorded.
+    Unfinished {
+        side: String,
+        missing: usize,
+        planned: usize,
     },
     /// Another side fails more often than the first.
     FailsMore(Losses),

@@ -5,13 +5,13 @@ use crate::answer::headline_metric;
 use crate::collect::{self, ConditionTrials, in_blocks};
 use crate::confidence::CONFIDENCE;
 use crate::run_order::SEED;
-use crate::{composite, probes, run_order, taken};
+use crate::{composite, probes, rounding, run_order, taken};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_results::schema::Levels;
 use tare_stats::control::{self, Arm};
-use tare_stats::ratio::{Arms, Better, Design, Verdict};
+use tare_stats::ratio::{Arms, Better, Design, Rounding, Verdict};
 use tare_stats::serial::{self, RunOrder};
 
 /// The trial means of one metric on both sides.
@@ -28,6 +28,8 @@ pub(super) struct Values {
     unseen: Option<(f64, Design<'static>)>,
     /// The probe's readings alongside the trials of A and of B, if they adjust the comparison.
     pub probes: Option<[Vec<f64>; 2]>,
+    /// What rounding hides of A and of B.
+    rounding: [Rounding; 2],
 }
 
 /// The largest correlation of neighbouring trials that is considered; runs of fewer than [`LONG`] trials exclude none.
@@ -72,7 +74,7 @@ impl Pair {
             Design::Apart(_) => Design::Apart(drift_of([a, b]).0),
             together => together,
         };
-        Some(Arms { a, b, better: Better::Lower, design })
+        Some(Arms { a, b, better: Better::Lower, design, rounding: None })
     }
 
     /// Ratio of the width of the verdict's interval to that for independent trials.
@@ -104,7 +106,13 @@ impl Pair {
 
     /// The data of the unadjusted interval that is shown alongside.
     pub fn plain<'p>(&self, values: &'p Values) -> Arms<'p> {
-        Arms { a: &values.a, b: &values.b, better: self.comparison.better, design: values.design }
+        Arms {
+            a: &values.a,
+            b: &values.b,
+            better: self.comparison.better,
+            design: values.design,
+            rounding: Some(values.rounding),
+        }
     }
 
     /// The values least favourable to a verdict, with the share of time taken; none if the disturbance has no bound.
@@ -323,7 +331,9 @@ impl Origin {
     }
 
     fn plain_values(&self, a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Values {
+        let rounding = rounding::of_sides([a, b], metric);
         let of = |(a, b): (Vec<f64>, Vec<f64>), design: Design<'static>| Values {
+            rounding,
             a,
             b,
             design,
@@ -392,6 +402,8 @@ pub(super) fn metrics_of(
                 disturbed,
                 withheld: false,
                 paired: all.design == Design::Blocks,
+                left_out: a.means(&name).len() + b.means(&name).len() - all.a.len() - all.b.len(),
+                one_run: origin.together(),
                 name: name.clone(),
             };
             let clean = clean.as_ref().map(|(a, b)| origin.values(a, b, &name, adjusted));

@@ -64,6 +64,7 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
         pairs.extend(metrics_of(one, other, origin, refused.is_none()));
         notes.extend(refused.map(Note::Refused).filter(|note| !notes.contains(note)));
     }
+    notes.extend(unfinished(&matched, sides));
     let losses = losses::of(&matched, labels);
     // If one side lost everything there is nothing to judge: the loss itself is the result.
     if !(pairs.is_empty() && losses.iter().any(Losses::leaves_nothing)) {
@@ -95,6 +96,14 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
         layouts: [difference.a.clone(), difference.b.clone()],
     }));
     Ok(Prepared { pairs, notes, differences, identical, joined_by, losses, one_run: origin.together() })
+}
+
+/// The planned trials of each side that were not run.
+fn unfinished(matched: &Matched<'_, '_>, [a, b]: [Read<'_>; 2]) -> Vec<Note> {
+    let of_a: Vec<&str> = matched.iter().map(|(one, _)| one.name).collect();
+    let of_b: Vec<&str> = matched.iter().map(|(_, other)| other.name).collect();
+    let of = |(read, compared): (Read<'_>, Vec<&str>)| losses::unfinished(read.side, &compared, read.label);
+    [(a, of_a), (b, of_b)].into_iter().filter_map(of).collect()
 }
 
 /// The factor that puts two runs, of which these conditions are compared, into one study.
@@ -146,7 +155,8 @@ pub(super) fn concluded(found: Prepared, options: &Options) -> Comparison {
     let judged = verdicts(judged, options.min_effect);
     notes.extend(judged.iter().filter_map(|pair| moved(&pair.comparison, "B")).next());
     notes.extend(undetected_drift(&judged, options.min_effect));
-    let gate = options.fail_if_slower.map(|margin| gate(&judged, &losses, margin));
+    let incomplete = losses::is_incomplete(&notes, "A");
+    let gate = options.fail_if_slower.map(|margin| gate(&judged, &losses, incomplete, margin));
     let mut explain: Vec<Pair> =
         [others, details].into_iter().flat_map(|family| verdicts(family, options.min_effect)).collect();
     as_judged(&judged, &mut explain);
@@ -209,7 +219,8 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
     }
     notes.extend(names.iter().zip(&judged).filter_map(|(name, pair)| moved(&pair.comparison, name)).next());
     notes.extend(undetected_drift(&judged, options.min_effect));
-    let gate = options.fail_if_slower.map(|margin| gate(&judged, &losses, margin));
+    let incomplete = losses::is_incomplete(&notes, first.label);
+    let gate = options.fail_if_slower.map(|margin| gate(&judged, &losses, incomplete, margin));
     let named = names.into_iter().zip(judged).chain(other_names.into_iter().zip(others));
     Ok(ManyComparison {
         sides: sides.iter().map(|(name, _)| name.clone()).collect(),

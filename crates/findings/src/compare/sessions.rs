@@ -19,6 +19,7 @@ use tare_stats::sequential::FEWEST_SESSIONS;
 /// measured in the same sessions, in the same order. With fewer than five sessions per side, no verdict holds beyond
 /// these sessions.
 pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Result<Comparison, CompareError> {
+    let (a_sides, b_sides) = (a, b);
     let runs = [runs(a)?, runs(b)?];
     for (sides, runs) in [a, b].into_iter().zip(&runs) {
         each_once(sides, runs)?;
@@ -40,6 +41,9 @@ pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Re
     found.losses = lost(&runs, with_metrics.chain(found.losses.iter().map(|lost| lost.condition.clone())).collect());
     found.notes.retain(|note| !matches!(note, Note::Sessions { .. } | Note::Failed { .. } | Note::Lost { .. }));
     found.notes.extend(found.losses.iter().flat_map(|losses| of_losses(&runs, losses)));
+    for (label, (sides, runs)) in ["A", "B"].into_iter().zip([a_sides, b_sides].into_iter().zip(&runs)) {
+        found.notes.extend(unfinished(sides, runs, label));
+    }
     // A session without a value of a judged metric, for example because all of its trials failed, does not count.
     let judged = found.pairs.iter().map(|pair| &pair.comparison).filter(|metric| metric.judged);
     let [a, b] = judged.fold(named, |[a, b], metric| [a.min(metric.trials_a), b.min(metric.trials_b)]);
@@ -155,6 +159,20 @@ fn of_losses(runs: &[Vec<Run<'_>>; 2], losses: &Losses) -> Vec<Note> {
         failed.into_iter().chain((lost.lost > 0).then_some(Note::Lost { side, condition, lost }))
     };
     runs.iter().zip(sides).flat_map(of).collect()
+}
+
+/// The planned trials of all sessions of a side that were not run.
+fn unfinished(sides: &[Side<'_>], runs: &[Run<'_>], label: &str) -> Option<Note> {
+    let of = |(side, run): (&Side<'_>, &Run<'_>)| {
+        let names: Vec<&str> = run.conditions.iter().map(|condition| condition.name).collect();
+        losses::unfinished(*side, &names, label)
+    };
+    sides.iter().zip(runs).filter_map(of).reduce(|sum, one| match (sum, one) {
+        (Note::Unfinished { side, missing, planned }, Note::Unfinished { missing: more, planned: of, .. }) => {
+            Note::Unfinished { side, missing: missing + more, planned: planned + of }
+        }
+        (sum, _) => sum,
+    })
 }
 
 /// One condition in each session of a side.

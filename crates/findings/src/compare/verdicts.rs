@@ -155,12 +155,13 @@ fn compared<'p>(
 /// narrow if trials have two modes ([`are_few`]). Otherwise it is inconclusive, as it is if the result changes without
 /// the disturbed trials, unless the slowdown is larger than the disturbance could explain.
 ///
-/// It also fails if B is shown to lose trials more often, and it cannot pass if a side lost trials.
-pub(super) fn gate(judged: &[Pair], losses: &[Losses], margin: f64) -> Gate {
+/// It also fails if B is shown to lose trials more often, and it cannot pass if a side lost trials, or if the
+/// comparison is `incomplete`: [`super::losses::is_incomplete`].
+pub(super) fn gate(judged: &[Pair], losses: &[Losses], incomplete: bool, margin: f64) -> Gate {
     let lost = losses.iter().any(|found| found.a.lost + found.b.lost > 0);
     match of_metrics(judged, margin) {
         _ if losses.iter().any(|found| found.b_fails_more) => Gate::Failed,
-        Gate::Passed if lost || judged.is_empty() => Gate::Inconclusive,
+        Gate::Passed if lost || incomplete || judged.is_empty() => Gate::Inconclusive,
         by_metrics => by_metrics,
     }
 }

@@ -3,7 +3,8 @@
 use crate::compared::{dying, gate, run, scores, steady, whole};
 use crate::made_up::{results, trial};
 use tare_findings::compare::{CompareError, Gate, Note, Options, Side, compare, compare_many};
-use tare_results::schema::{Outcome, TrialRecord};
+use tare_results::Results;
+use tare_results::schema::{Outcome, PlannedTrial, TrialRecord};
 
 #[test]
 fn a_gate_does_not_pass_if_one_side_alone_lost_trials() {
@@ -30,6 +31,27 @@ fn a_gate_does_not_pass_if_one_side_alone_lost_trials() {
     // Without disturbed trials it passes too.
     let disturbed = run(10, |i, luck| trial(i, i, "c", 1000.0 * luck, i < 3));
     assert_eq!(gate(&ten, &disturbed), Some(Gate::Passed));
+}
+
+/// Loss that left no record: trials that were not run, and a condition that only the first side has.
+#[test]
+fn a_gate_does_not_pass_if_trials_or_a_condition_of_the_first_side_are_missing() {
+    let planned = |mut run: Results, trials: usize| {
+        let of = |trial| PlannedTrial { trial, block: trial, condition: "c".to_owned(), lifetime: None };
+        run.plan.as_mut().unwrap().trials = (0..trials).map(of).collect();
+        run
+    };
+    let whole_run = planned(steady(10), 10);
+    assert_eq!(gate(&whole_run, &planned(steady(10), 10)), Some(Gate::Passed));
+    assert_eq!(gate(&whole_run, &planned(steady(6), 10)), Some(Gate::Inconclusive), "killed after six of ten blocks");
+    assert_eq!(gate(&planned(steady(6), 10), &whole_run), Some(Gate::Inconclusive));
+    let notes = compare(whole(&whole_run), whole(&planned(steady(6), 10)), &Options::default()).unwrap().notes;
+    assert!(notes.contains(&Note::Unfinished { side: "B".to_owned(), missing: 4, planned: 10 }), "{notes:?}");
+    let with_another = run(20, |i, luck| trial(i, i / 2, ["c", "d"][i % 2], 1000.0 * luck, false));
+    let mut one = with_another.clone();
+    one.trials.retain(|trial| trial.condition == "c");
+    assert_eq!(gate(&with_another, &one), Some(Gate::Inconclusive), "d is only in A");
+    assert_eq!(gate(&one, &with_another), Some(Gate::Passed), "what only B has, has nothing to be slower than");
 }
 
 #[test]

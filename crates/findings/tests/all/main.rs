@@ -17,6 +17,7 @@ mod parts;
 mod pooled;
 #[path = "../../../stats/tests/all/rates.rs"]
 mod rates;
+mod rounded;
 mod searches;
 mod sessions;
 mod singled_out;

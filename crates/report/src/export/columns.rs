@@ -18,6 +18,8 @@ pub struct TidyRow<'a> {
     pub trial: Option<&'a TrialRecord>,
     /// Whether the tables of `tare show` include the trial.
     pub analysed: bool,
+    /// Why it failed, in its row of the table of values.
+    pub failed: Option<&'a str>,
     pub sample: Option<&'a SampleRecord>,
     pub value: Option<(&'a str, f64)>,
     pub thread: Option<&'a ThreadRecord>,
@@ -90,7 +92,13 @@ pub const ENDED: &[Column] = &[
 /// The mark of a trial that counts although it was disturbed.
 pub const DISTURBED: &[Column] =
     &[column("disturbed", Kind::Text, "what disturbed the trial; empty where nothing did", |row| {
-        of(row.trial.and_then(|t| t.reason.as_deref()), Cell::text)
+        of(row.trial.filter(|_| row.failed.is_none()).and_then(|t| t.reason.as_deref()), Cell::text)
+    })];
+
+/// The mark of a failed trial, which has one row without a value.
+pub const FAILED: &[Column] =
+    &[column("failed", Kind::Text, "why the trial failed; empty where it gave values", |row| {
+        of(row.failed, Cell::text)
     })];
 
 pub const SAMPLE: &[Column] =

@@ -2,8 +2,8 @@
 
 use super::cell::{Cell, Field, Kind};
 use super::columns::{
-    CONDITION, COVARIATE, Column, DISTURBED, ENDED, METRIC, METRIC_UNIT, RELATIVE, SAMPLE, SAMPLE_TIME, SUMMARY,
-    THREAD, TRIAL, TidyRow, VALUE, VALUE_OF_TRIAL, factor_column,
+    CONDITION, COVARIATE, Column, DISTURBED, ENDED, FAILED, METRIC, METRIC_UNIT, RELATIVE, SAMPLE, SAMPLE_TIME,
+    SUMMARY, THREAD, TRIAL, TidyRow, VALUE, VALUE_OF_TRIAL, factor_column,
 };
 use super::source::Source;
 use std::borrow::Cow;
@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashSet};
 use strum::IntoEnumIterator;
 use tare_findings::collect;
 use tare_findings::relative::RelativeTable;
-use tare_findings::state;
+use tare_findings::state::{self, State};
 use tare_results::schema::{Levels, TrialRecord};
 
 /// One of the tidy tables: a row is one observation, a column one variable.
@@ -30,8 +30,8 @@ pub enum Table {
     Conditions,
     /// One row per load and build, or value of an option: relative throughput, and the cost of an operation
     Relative,
-    /// What `tare show` and `tare compare` read again, of trials that count:
-    /// condition,trial,sample,metric,value,block,disturbed
+    /// What `tare show` and `tare compare` read again, of trials that count or failed:
+    /// condition,trial,sample,metric,value,block,disturbed,failed
     Values,
 }
 
@@ -52,8 +52,8 @@ impl Table {
             Self::Conditions => &[CONDITION, METRIC, METRIC_UNIT, SUMMARY],
             Self::Relative => &[CONDITION, METRIC, METRIC_UNIT, VALUE, RELATIVE],
             Self::Values => {
-                return [&CONDITION[0], &TRIAL[0], &SAMPLE[0], &METRIC[0], &VALUE_OF_TRIAL, &ENDED[0], &DISTURBED[0]]
-                    .into();
+                let of_trial = [&CONDITION[0], &TRIAL[0], &SAMPLE[0], &METRIC[0], &VALUE_OF_TRIAL];
+                return [of_trial.as_slice(), &[&ENDED[0], &DISTURBED[0], &FAILED[0]]].concat();
             }
         };
         groups.iter().flat_map(|group| group.iter()).collect()
@@ -124,6 +124,9 @@ fn records<E>(table: Table, source: &Source<'_>, emit: &mut dyn FnMut(&TidyRow<'
     let conditions = collect::conditions(source.results);
     let counting: HashSet<*const TrialRecord> =
         conditions.iter().flat_map(|condition| &condition.ok).map(|trial| std::ptr::from_ref(*trial)).collect();
+    // Not those of a pilot that does not count.
+    let failed: HashSet<*const TrialRecord> =
+        conditions.iter().flat_map(|condition| &condition.failed).map(|trial| std::ptr::from_ref(*trial)).collect();
     let leaves_disturbed_out = source.summary.answer.leaves_disturbed_out();
     for trial in &source.results.trials {
         let counts = counting.contains(&std::ptr::from_ref(trial));
@@ -134,6 +137,13 @@ fn records<E>(table: Table, source: &Source<'_>, emit: &mut dyn FnMut(&TidyRow<'
             continue;
         }
         if table == Table::Values && !counts {
+            // A failed trial is a result: without it a comparison would not know that a side lost some.
+            match state::of(trial) {
+                State::Failed(why) if failed.contains(&std::ptr::from_ref(trial)) => {
+                    emit(&TidyRow { failed: Some(&why), ..row })?;
+                }
+                _ => {}
+            }
             continue;
         }
         // Percentiles of all transactions of a trial, which comparisons use; they have no sample of their own.
@@ -164,6 +174,7 @@ fn empty<'a>(condition: &'a str, levels: &'a Levels) -> TidyRow<'a> {
         levels,
         trial: None,
         analysed: false,
+        failed: None,
         sample: None,
         value: None,
         thread: None,

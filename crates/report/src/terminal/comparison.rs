@@ -26,11 +26,18 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
             found.metrics.iter().filter(|m| m.condition.to_string() == condition && says_something(m)).collect();
         parts.push(rows::titled(style, &plain(&condition), &metrics(&rows, style)));
     }
-    parts.push(explanation(options, style, "marked *", found.metrics.iter().any(|metric| metric.adjusted.is_some())));
+    let metrics: Vec<&MetricComparison> = found.metrics.iter().collect();
+    let how = found.sessions.as_ref().map_or_else(|| words::how_compared(&metrics), words::how_compared_by_session);
+    parts.push(explanation(options, style, "marked *", &how, &metrics));
     parts.extend(found.gate.map(|gate| {
-        let metrics: Vec<&MetricComparison> = found.metrics.iter().collect();
-        let gated =
-            Gated { gate, metrics: &metrics, losses: &found.losses, notes: &found.notes, one_run: found.one_run };
+        let gated = Gated {
+            gate,
+            base: "A",
+            metrics: &metrics,
+            losses: &found.losses,
+            notes: &found.notes,
+            one_run: found.one_run,
+        };
         style.bold(&wrap(style, "", "", &plain(&gated.words(options))))
     }));
     parts.join("\n")
@@ -106,14 +113,19 @@ pub(super) fn probe_cell(probe: Option<ProbeChange>) -> String {
     or_dash(probe.and_then(|found| found.ci).map(ends))
 }
 
-pub(super) fn explanation(options: &Options, style: Style, tested: &str, adjusted: bool) -> String {
+pub(super) fn explanation(
+    options: &Options,
+    style: Style,
+    tested: &str,
+    how: &str,
+    metrics: &[&MetricComparison],
+) -> String {
     let text = format!(
         "faster, slower: in the metric's better direction, by more than {}; equivalent: the difference is smaller. \
-         Intervals are for each ratio alone, verdicts at 95% over all {tested} together. Conditions of one run are \
-         compared block by block, so a ratio may differ a little from that of the two means. A verdict on disturbed \
+         Intervals are for each ratio alone, verdicts at 95% over all {tested} together. {how} A verdict on disturbed \
          trials is given only if it holds without them, or exceeds what the CPU time taken could explain.{}",
         percent(options.min_effect),
-        match adjusted {
+        match metrics.iter().any(|metric| metric.adjusted.is_some()) {
             true =>
                 " Intervals adjusted by a probe (by ...) exclude variation of the machine itself; verdicts use them, \
                  because the study declared so before it ran, and are wrong if what is compared changes the probe \
@@ -126,6 +138,7 @@ pub(super) fn explanation(options: &Options, style: Style, tested: &str, adjuste
 
 pub(super) struct Gated<'a> {
     pub gate: Gate,
+    pub base: &'a str,
     pub metrics: &'a [&'a MetricComparison],
     pub losses: &'a [Losses],
     pub notes: &'a [Note],
@@ -145,9 +158,16 @@ impl Gated<'_> {
         if names.is_empty() { format!("{what}.") } else { format!("{what} ({}).", names.join(", ")) }
     }
 
+    /// What the comparison lacks, so that the gate cannot pass.
+    fn incomplete(&self) -> Option<String> {
+        let lacks = |note: &&Note| matches!(note, Note::Unfinished { .. }) || words::is_only_in_first(note, self.base);
+        self.notes.iter().find(lacks).map(words::note)
+    }
+
     fn what(&self, limit: &str) -> String {
         let disturbed = self.metrics.iter().any(|metric| metric.judged && metric.disturbed);
         let lost: usize = self.losses.iter().map(|found| found.a.lost + found.b.lost).sum();
+        let lacking = self.incomplete();
         match (self.gate, self.losses.iter().find(|found| found.b_fails_more)) {
             (Gate::Passed, _) => format!("gate passed: no judged metric can be more than {limit} slower"),
             (Gate::Failed, Some(more)) => format!("gate failed: {}", words::fails_more_by_test(more)),
@@ -159,6 +179,9 @@ impl Gated<'_> {
                 "gate inconclusive: {} gave no result, so the gate cannot pass; see why with tare show, and run again",
                 count(lost, "trial")
             ),
+            (Gate::Inconclusive, _) if lacking.is_some() => {
+                format!("gate inconclusive: {}, so the gate cannot pass", lacking.unwrap_or_default())
+            }
             (Gate::Inconclusive, _) if disturbed => format!(
                 "gate inconclusive: disturbed trials decide whether anything is more than {limit} slower, and what \
                  disturbed them could explain it. Run again on a quieter machine{}. The limits are \

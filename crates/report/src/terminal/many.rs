@@ -26,12 +26,18 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
         let head = "what an operation costs the server (tested separately from the above)";
         parts.push(titled(style, head, &rows(&costs, &[], style)));
     }
-    let adjusted = found.metrics.iter().any(|row| row.metric.adjusted.is_some());
-    parts.push(explanation(options, style, "rows of the first table", adjusted));
     let metrics: Vec<&MetricComparison> = found.metrics.iter().map(|row| &row.metric).collect();
+    parts.push(explanation(options, style, "rows of the first table", &words::how_compared(&metrics), &metrics));
+    let first = found.sides.first().map_or("", String::as_str);
     parts.extend(found.gate.map(|gate| {
-        let gated =
-            Gated { gate, metrics: &metrics, losses: &found.losses, notes: &found.notes, one_run: found.one_run };
+        let gated = Gated {
+            gate,
+            base: first,
+            metrics: &metrics,
+            losses: &found.losses,
+            notes: &found.notes,
+            one_run: found.one_run,
+        };
         style.bold(&wrap(style, "", "", &plain(&gated.words(options))))
     }));
     parts.join("\n")

@@ -42,9 +42,7 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
         _ if judged().all(|metric| metric.verdict == Verdict::Equivalent) => {
             format!("A and B are equivalent within {}", percent(min_effect))
         }
-        _ if judged().all(|metric| metric.decisive().and_then(|found| found.ci).is_none()) => {
-            "Too few trials to compare A and B".to_owned()
-        }
+        _ if judged().all(|metric| interval(metric).is_none()) => "Too few trials to compare A and B".to_owned(),
         // Smaller ones were not tested.
         _ if min_effect > 0.0 => format!("No difference above {} is shown", percent(min_effect)),
         _ => "No difference is shown".to_owned(),
@@ -69,8 +67,13 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     Some(first_that_fits(long.chain([short])))
 }
 
+/// The interval on which the verdict is based: of a ratio, or of a difference.
+fn interval(metric: &MetricComparison) -> Option<Interval> {
+    metric.decisive().map_or_else(|| metric.difference?.ci, |found| found.ci)
+}
+
 pub(super) fn has_interval(metric: &MetricComparison) -> bool {
-    shown_interval(metric.decisive().and_then(|found| found.ci)).is_some()
+    interval(metric).is_some_and(|ci| metric.decisive().is_none() || shown_interval(Some(ci)).is_some())
 }
 
 /// The other trials of a side that fails more often are no sample of its trials.
@@ -88,20 +91,36 @@ pub fn fails_more_by_test(found: &Losses) -> String {
 
 /// Whether the interval of a change is wholly beyond the minimum effect: without a verdict, other reasons prevent it.
 pub(super) fn is_beyond(metric: &MetricComparison, min_effect: f64) -> bool {
-    let ci = metric.decisive().and_then(|found| found.ci);
-    ci.is_some_and(|ci| ci.low > 1.0 + min_effect || ci.high < 1.0 / (1.0 + min_effect))
+    // A difference is taken relative to the magnitude of A.
+    let relative = |end: f64| match metric.decisive() {
+        Some(_) => end,
+        None => 1.0 + end / metric.mean_a.abs(),
+    };
+    let beyond = |ci: Interval| relative(ci.low) > 1.0 + min_effect || relative(ci.high) < 1.0 / (1.0 + min_effect);
+    interval(metric).is_some_and(beyond)
 }
 
-/// The size of a change, for sorting.
+/// The size of a change, for sorting: the logarithm of the ratio, or of 1 plus the difference relative to A's
+/// magnitude.
 pub fn size(metric: &MetricComparison) -> f64 {
-    metric.decisive().map_or(0.0, |found| found.value.ln().abs())
+    let relative = || metric.difference.map_or(0.0, |found| (found.value / metric.mean_a).abs().ln_1p());
+    metric.decisive().map_or_else(relative, |found| found.value.ln().abs())
 }
 
 /// The change on which the verdict is based, with its interval: ": throughput -2.9% (95% interval -3.2% to -2.6%)".
 pub(super) fn figures(metric: &MetricComparison) -> String {
-    let Some(found) = metric.decisive() else { return String::new() };
+    let Some(found) = metric.decisive() else {
+        return metric.difference.map_or(String::new(), |found| by(metric, &found));
+    };
     let interval = shown_interval(found.ci).map_or("no interval".to_owned(), interval_of_change);
     format!(": {} {}{} ({interval})", phrase(&metric.name), change(found.value - 1.0), adjusted_by(metric))
+}
+
+/// ": score +1.2 (95% interval +1.0 to +1.4)".
+fn by(metric: &MetricComparison, found: &Change) -> String {
+    let (value, interval) = difference(found, &metric.unit);
+    let interval = interval.map_or("no interval".to_owned(), |ends| format!("95% interval {ends}"));
+    format!(": {} {value} ({interval})", phrase(&metric.name))
 }
 
 /// The probe by which [`MetricComparison::decisive`] is adjusted; empty if by none.
@@ -126,6 +145,10 @@ pub(super) fn factor(joined_by: JoinedBy) -> Option<&'static str> {
         JoinedBy::Binary => Some("factors.binary"),
         JoinedBy::Socket => Some("factors.socket"),
     }
+}
+
+fn not_run(side: &str, missing: usize, planned: usize) -> String {
+    format!("{missing} of {} of {side} were not run", count(planned, "planned trial"))
 }
 
 /// What to do about sides of different sessions.
@@ -165,6 +188,7 @@ pub fn note(found: &Note) -> String {
             lost.lost,
             count(lost.trials, "trial")
         ),
+        Note::Unfinished { side, missing, planned } => not_run(side, *missing, *planned),
         Note::FailsMore(losses) => fails_more_by_test(losses),
         Note::Sessions { first, others, joined_by } => format!(
             "{} not measured in one session with {first}: differences between sessions are part of the ratios, and no \

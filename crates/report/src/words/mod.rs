@@ -9,6 +9,7 @@ pub mod bisect;
 mod by_load;
 pub mod certificate;
 pub mod client_limit;
+mod compared;
 mod comparison;
 mod counters;
 mod culprits;
@@ -45,6 +46,7 @@ mod which;
 pub mod why;
 
 pub use answer::AnswerJson;
+pub use compared::{how_compared, how_compared_by_session, is_only_in_first};
 pub use comparison::{
     adjusted_by, beyond_disturbance, build_verdict, comparison_sentence, difference, fails_more_by_test, identical,
     note, notes, sides_of, size, verdict,

@@ -129,6 +129,9 @@ pub struct Model {
     analysis: Analysis,
     errors: Errors,
     rounding: f64,
+    /// By condition: the least variance of its mean, that of the rounding errors of its trials, and its degrees of
+    /// freedom. Empty if trials are not rounded.
+    least: Vec<(f64, f64)>,
 }
 
 #[derive(Debug, Clone)]
@@ -166,7 +169,20 @@ impl Model {
             let spread = if shared.is_some() { Spread::Both } else { Spread::Own };
             (Analysis { by_block: false, spread, trials: of, of }, Errors::Each { conditions: each, shared })
         });
-        Self { analysis, errors, rounding }
+        Self { analysis, errors, rounding, least: Vec::new() }
+    }
+
+    /// With what rounding hides: by condition, the standard deviation of the rounding error of a trial, in the unit of
+    /// the trials. All trials of a condition are often equal by chance, and so are their differences between blocks, so
+    /// that no standard error is less than that of these errors.
+    #[must_use]
+    pub fn rounded(self, conditions: &[Condition], errors: &[f64]) -> Self {
+        let of = |(condition, error): (&Condition, &f64)| {
+            let n = condition.len() as f64;
+            (error * error / n, n - 1.0)
+        };
+        let least = conditions.iter().zip(errors).filter(|_| errors.iter().any(|error| *error > 0.0)).map(of).collect();
+        Self { least, ..self }
     }
 
     /// The analysis on which the contrasts are based.
@@ -191,7 +207,13 @@ impl Model {
         if found.value.abs() <= scale * self.rounding {
             found.value = 0.0;
         }
-        let rounded = |se: f64| if se <= scale * self.rounding { 0.0 } else { se };
+        let of_rounding = || weights.iter().filter_map(|(c, w)| Some((w, self.least.get(*c)?)));
+        let least = of_rounding().map(|(w, (variance, _))| w * w * variance).sum::<f64>().sqrt();
+        if found.se < least {
+            // Trials that are equal after rounding say nothing about their spread together either.
+            found.df = of_rounding().map(|(_, (_, df))| *df).fold(found.df, f64::min);
+        }
+        let rounded = |se: f64| if se < least || se <= scale * self.rounding { least } else { se };
         found.se = rounded(found.se);
         found.pooled = found.pooled.map(|(se, df)| (rounded(se), df));
         (found.se.is_finite() && found.df >= 1.0).then_some(found)

@@ -1,7 +1,7 @@
 //! Effects on the mean.
 
 use super::design::{Cell, Design};
-use crate::blocks::{Analysis, Contrast, Model, are_few};
+use crate::blocks::{Analysis, Condition, Contrast, Model, are_few};
 use crate::descriptive::{mean, variance};
 use crate::linear::{dot, gram, inverse_spd, moment, times};
 use crate::quantiles::t_two_sided;
@@ -32,14 +32,16 @@ impl Coefficient {
 /// a cell has too few trials for it.
 pub(super) fn fit_blocks(
     cells: &[&Cell],
-    blocks: &[&[usize]],
+    blocks: &[Vec<usize>],
+    errors: &[f64],
     design: &Design,
 ) -> Option<(Vec<Coefficient>, Analysis)> {
     if blocks.len() != cells.len() || cells.iter().zip(blocks).any(|(c, b)| c.trials.len() != b.len()) {
         return None;
     }
     let numbered = cells.iter().zip(blocks).map(|(cell, own)| own.iter().copied().zip(cell.trials.iter().copied()));
-    let model = Model::of(&numbered.map(Iterator::collect).collect::<Vec<_>>(), true);
+    let conditions: Vec<Condition> = numbered.map(Iterator::collect).collect();
+    let model = Model::of(&conditions, true).rounded(&conditions, errors);
     let inverse = inverse_spd(&gram(&design.x, &vec![1.0; cells.len()]))?;
     let coefficient = |j: usize| {
         let weights: Vec<(usize, f64)> = design.x.iter().map(|row| dot(&inverse[j], row)).enumerate().collect();
@@ -56,8 +58,9 @@ pub(super) fn fit_blocks(
 
 /// Least squares on the cell means. The standard errors use each cell's own variance, because factors are expected to
 /// change the variance: var(b_j) = sum a_jc^2 s_c^2 / n_c with Welch-Satterthwaite degrees of freedom. A cell with a
-/// single trial uses the pooled variance.
-pub(super) fn fit(cells: &[&Cell], design: &Design) -> Option<Vec<Coefficient>> {
+/// single trial uses the pooled variance. With rounding errors, no standard error is less than theirs, and one that
+/// would be has the degrees of freedom of the smallest cell.
+pub(super) fn fit(cells: &[&Cell], rounding: &[f64], design: &Design) -> Option<Vec<Coefficient>> {
     let ones = vec![1.0; cells.len()];
     let inverse = inverse_spd(&gram(&design.x, &ones))?;
     let means: Vec<f64> = cells.iter().filter_map(|c| mean(&c.trials)).collect();
@@ -74,7 +77,13 @@ pub(super) fn fit(cells: &[&Cell], design: &Design) -> Option<Vec<Coefficient>> 
     let error = |j: usize| {
         let parts = design.x.iter().zip(&errors).map(|(row, (v, df))| (dot(&inverse[j], row).powi(2) * v, *df));
         let (total, df) = welch::sum(parts);
-        (df_total >= 1.0).then_some((total.sqrt(), df))
+        let of_rounding = design.x.iter().zip(rounding).zip(cells);
+        let least: f64 = of_rounding
+            .map(|((row, error), cell)| (dot(&inverse[j], row) * error).powi(2) / cell.trials.len() as f64)
+            .sum();
+        let found =
+            if total < least { (least, errors.iter().fold(df, |fewest, own| fewest.min(own.1))) } else { (total, df) };
+        (df_total >= 1.0).then_some((found.0.sqrt(), found.1))
     };
     let few = cells.len() < DIVIDED && are_few(cells.iter().map(|cell| cell.trials.len()));
     let coefficient = |(j, value): (usize, f64)| {

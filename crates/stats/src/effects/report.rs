@@ -1,7 +1,9 @@
 //! Main effects and interactions of one metric.
 
+use super::block_spread::{self, BlockSpread, DIFFER, MAY_DIFFER, blocks_differ};
 use super::design::{Cell, Design, log_cells};
-use super::spread_test::brown_forsythe;
+use super::dispersion::Dispersion;
+use super::spread_test::{SpreadTest, brown_forsythe};
 use super::{dispersion, location};
 use crate::blocks::{Analysis, Contrast, Spread};
 use crate::error::{Error, valid_confidence};
@@ -59,7 +61,12 @@ pub fn adjusted_means(effects: &[&Effect]) -> Vec<f64> {
 ///
 /// `blocks` are the blocks of each cell's trials, or empty if there are none. With blocks, effects on the mean come
 /// from least squares with block effects over all trials (see [`crate::blocks`]), so that drift between blocks does not
-/// widen intervals and a lost trial does not discard others.
+/// widen intervals and a lost trial does not discard others. Those on the variance use the residuals within blocks
+/// where blocks may differ, as [`super::sources_at`] does. Interactions have none where blocks differ, because the
+/// residuals of a block are those of one level of a factor.
+///
+/// `errors` are the standard deviations of the rounding error of a trial by cell, as parts of its value, or empty; see
+/// [`crate::blocks::Model::rounded`].
 ///
 /// Intervals of variance ratios are jackknifed over trials, with at least four trials per condition; with fewer they
 /// assume that ln(trial means) within a condition is nearly normal, and are widened when the pooled tails are heavier.
@@ -71,33 +78,27 @@ pub fn effects(
     factors: usize,
     cells: &[Cell],
     blocks: &[Vec<usize>],
+    errors: &[f64],
     max_order: usize,
     confidence: f64,
 ) -> Result<Vec<Effect>, Error> {
     valid_confidence(confidence)?;
-    let logs = log_cells(factors, cells)?;
-    let filled = cells.iter().zip(blocks).filter(|(cell, _)| !cell.trials.is_empty());
-    let blocks: Vec<&[usize]> = filled.map(|(_, blocks)| blocks.as_slice()).collect();
-    let cells: Vec<&Cell> = logs.iter().collect();
+    let logs = [log_cells(factors, cells)?];
+    let filled: Vec<usize> = (0..cells.len()).filter(|place| !cells[*place].trials.is_empty()).collect();
+    let blocks: Vec<Vec<usize>> = filled.iter().filter_map(|place| blocks.get(*place).cloned()).collect();
+    let errors: Vec<f64> = filled.iter().filter_map(|place| errors.get(*place).copied()).collect();
+    let cells: Vec<&Cell> = logs[0].iter().collect();
     let design = Design::new(&cells, factors, max_order);
     let trials = cells.iter().map(|cell| cell.trials.len()).sum();
     let without = Analysis { by_block: false, spread: Spread::Own, trials, of: trials };
-    let (means, analysis) = location::fit_blocks(&cells, &blocks, &design)
-        .or_else(|| Some((location::fit(&cells, &design)?, without)))
+    let (means, analysis) = location::fit_blocks(&cells, &blocks, &errors, &design)
+        .or_else(|| Some((location::fit(&cells, &errors, &design)?, without)))
         .ok_or_else(|| Error::NotFinite { what: "least squares on the trial means".into() })?;
-    let spread = dispersion::fit(&cells, factors, max_order);
-    // Tails are estimated from the model of main effects: the full model fits each cell's own variance and hides them.
-    let inflation = dispersion::fit(&cells, factors, 1).map_or(1.0, |d| dispersion::inflation(&d.standardized));
-
-    let on_spreads = brown_forsythe(std::slice::from_ref(&logs), factors);
+    let spreads = Spreads::of(&logs, &blocks, factors, max_order);
     let terms = design.terms.iter().zip(&means).filter(|(term, _)| !term.is_empty());
     let found: Vec<Effect> = terms
         .map(|(term, c)| {
-            let on_spread = spread.as_ref().and_then(|d| {
-                let j = d.design.terms.iter().position(|t| t == term)?;
-                let (variance, df) = d.error(j, inflation);
-                Some((2.0 * d.values[j], 2.0 * variance.sqrt() * t_two_sided(confidence, df)))
-            });
+            let on_spread = spreads.of_term(term, confidence);
             Effect {
                 factors: term.clone(),
                 mean_ratio: log_estimate(2.0 * c.value, c.half_width(confidence).map(|half| 2.0 * half)),
@@ -105,7 +106,7 @@ pub fn effects(
                 error: c.error,
                 spread_ratio: on_spread.map(|(b, half)| log_estimate(b, Some(half))),
                 spread_p: match (term.as_slice(), on_spread) {
-                    ([one], Some((estimate, _))) => on_spreads.get(*one).map(|test| test.of(estimate)),
+                    ([one], Some((estimate, _))) => spreads.test(*one).map(|test| test.of(estimate)),
                     _ => None,
                 },
                 analysis,
@@ -115,6 +116,56 @@ pub fn effects(
     match found.iter().all(|effect| effect.mean_ratio.value.is_normal()) {
         true => Ok(found),
         false => Err(Error::NotFinite { what: "ratio of the levels' means".into() }),
+    }
+}
+
+/// What is known of the effects on the variance of one metric.
+struct Spreads {
+    fit: Option<Dispersion>,
+    inflation: f64,
+    tests: Vec<SpreadTest>,
+    /// p-value of no block effects.
+    chance: f64,
+    /// By factor, from the residuals within blocks; `None` where these cannot be separated.
+    of_blocks: Vec<Option<BlockSpread>>,
+}
+
+impl Spreads {
+    fn of(logs: &[Vec<Cell>; 1], blocks: &[Vec<usize>], factors: usize, max_order: usize) -> Self {
+        let cells: Vec<&Cell> = logs[0].iter().collect();
+        let chance = if blocks.is_empty() { 1.0 } else { blocks_differ(logs, blocks) };
+        let of = |factor| block_spread::of_factor(logs, blocks, factor).filter(|_| chance <= MAY_DIFFER);
+        Self {
+            fit: dispersion::fit(&cells, factors, max_order),
+            // Tails are estimated from the model of main effects: the full model fits each cell's own variance and
+            // hides them.
+            inflation: dispersion::fit(&cells, factors, 1).map_or(1.0, |d| dispersion::inflation(&d.standardized)),
+            tests: brown_forsythe(logs, factors),
+            chance,
+            of_blocks: (0..factors).map(of).collect(),
+        }
+    }
+
+    /// Logarithm of the ratio of variances, and the half-width of its interval.
+    fn of_term(&self, term: &[usize], confidence: f64) -> Option<(f64, f64)> {
+        let own = |factor: &usize| self.of_blocks.get(*factor)?.as_ref()?.ratios.first().copied();
+        match term {
+            [one] if own(one).is_some() => {
+                own(one).map(|(ln, variance, df)| (ln, variance.sqrt() * t_two_sided(confidence, df)))
+            }
+            [_, _, ..] if self.chance <= DIFFER && self.of_blocks.iter().any(Option::is_some) => None,
+            _ => {
+                let fit = self.fit.as_ref()?;
+                let place = fit.design.terms.iter().position(|own| own == term)?;
+                let (variance, df) = fit.error(place, self.inflation);
+                Some((2.0 * fit.values[place], 2.0 * variance.sqrt() * t_two_sided(confidence, df)))
+            }
+        }
+    }
+
+    fn test(&self, factor: usize) -> Option<SpreadTest> {
+        let within = self.of_blocks.get(factor)?.as_ref().filter(|_| self.chance <= DIFFER);
+        within.map(|own| own.test).or_else(|| self.tests.get(factor).copied())
     }
 }
 
@@ -154,7 +205,7 @@ mod tests {
 
     #[test]
     fn effects_of_the_plasma_etching_data_match_the_textbook() {
-        let found = effects(3, &plasma(), &[], 3, 0.95).unwrap();
+        let found = effects(3, &plasma(), &[], &[], 3, 0.95).unwrap();
         let expected = [
             (vec![0], -101.625),
             (vec![1], 7.375),
@@ -179,7 +230,7 @@ mod tests {
     #[test]
     fn spread_effects_are_contrasts_of_ln_variance() {
         let cells = plasma();
-        let found = effects(3, &cells, &[], 3, 0.95).unwrap();
+        let found = effects(3, &cells, &[], &[], 3, 0.95).unwrap();
         let ln_s2 = |c: &Cell| ((c.trials[0].ln() - c.trials[1].ln()).powi(2) / 2.0).ln();
         let contrast: f64 = cells.iter().map(|c| if c.levels[0] { ln_s2(c) } else { -ln_s2(c) }).sum::<f64>() / 4.0;
         assert!((found[0].spread_ratio.unwrap().value.ln() - contrast).abs() < 1e-6);
@@ -194,10 +245,10 @@ mod tests {
         };
         let cells = [cell(false, 10.0), cell(true, 10.5)];
         let blocks = [vec![0, 1, 2], vec![0, 1, 2]];
-        let found = effects(1, &cells, &blocks, 1, 0.95).unwrap();
+        let found = effects(1, &cells, &blocks, &[], 1, 0.95).unwrap();
         let ci = found[0].mean_ratio.ci.unwrap();
         assert!((found[0].mean_ratio.value - 1.05).abs() < 1e-12 && ci.width() < 1e-9, "{ci:?}");
-        let apart = effects(1, &cells, &[], 1, 0.95).unwrap();
+        let apart = effects(1, &cells, &[], &[], 1, 0.95).unwrap();
         assert!(apart[0].mean_ratio.ci.unwrap().width() > 0.3);
     }
 
@@ -205,7 +256,7 @@ mod tests {
     fn without_replicates_there_are_effects_and_no_intervals() {
         let mut cells = plasma();
         cells.iter_mut().for_each(|c| c.trials.truncate(1));
-        let found = effects(3, &cells, &[], 2, 0.95).unwrap();
+        let found = effects(3, &cells, &[], &[], 2, 0.95).unwrap();
         assert_eq!(found.len(), 6);
         assert!(found.iter().all(|e| e.mean_ratio.ci.is_none() && e.spread_ratio.is_none() && e.mean_p.is_none()));
     }
@@ -215,7 +266,7 @@ mod tests {
         let value = |l: &[bool]| 10.0 * if l[0] { 1.5 } else { 1.0 } * if l[1] { 0.8 } else { 1.0 };
         let cell = |l: [bool; 2], n: usize| Cell { levels: l.to_vec(), trials: vec![value(&l); n] };
         let cells = [cell([false, false], 5), cell([true, false], 1), cell([false, true], 3), cell([true, true], 0)];
-        let found = effects(2, &cells, &[], 2, 0.95).unwrap();
+        let found = effects(2, &cells, &[], &[], 2, 0.95).unwrap();
         assert_eq!(found.iter().map(|e| e.factors.as_slice()).collect::<Vec<_>>(), [[0], [1]]);
         assert!((found[0].mean_ratio.value - 1.5).abs() < 1e-12 && (found[1].mean_ratio.value - 0.8).abs() < 1e-12);
     }
@@ -223,8 +274,8 @@ mod tests {
     #[test]
     fn unusable_cells_are_named() {
         let bad = |levels: Vec<bool>, v: f64| [Cell { levels, trials: vec![v] }];
-        assert!(matches!(effects(2, &bad(vec![true], 1.0), &[], 2, 0.95), Err(Error::Mismatch { .. })));
-        assert!(matches!(effects(1, &bad(vec![true], -1.0), &[], 2, 0.95), Err(Error::NotPositive { .. })));
-        assert!(matches!(effects(1, &bad(vec![true], 1.0), &[], 2, 0.95), Err(Error::TooFew { .. })));
+        assert!(matches!(effects(2, &bad(vec![true], 1.0), &[], &[], 2, 0.95), Err(Error::Mismatch { .. })));
+        assert!(matches!(effects(1, &bad(vec![true], -1.0), &[], &[], 2, 0.95), Err(Error::NotPositive { .. })));
+        assert!(matches!(effects(1, &bad(vec![true], 1.0), &[], &[], 2, 0.95), Err(Error::TooFew { .. })));
     }
 }

@@ -1,6 +1,7 @@
 //! The difference of two means that are not both positive, whose ratio would not show the direction.
 
 use super::fieller::{Tested, in_errors};
+use super::rounding::Rounding;
 use crate::blocks::{are_few, two_sided_limit, upper_tail};
 use crate::descriptive::{mean, std_dev, variance};
 use crate::error::{Error, all_finite};
@@ -56,7 +57,7 @@ pub fn shift(a: &[f64], b: &[f64], design: Design<'_>, confidence: f64) -> Resul
         Design::Independent => Some([1.0; 2]),
         Design::Apart(inflation) => Some(inflation),
     };
-    let found = Difference::of(a, b, inflation)?;
+    let found = Difference::of(a, b, inflation, Default::default())?;
     let ci = found.interval(confidence);
     if ci.is_none() {
         return Ok(Shift { value: found.value(), ci, p_value: 1.0, smallest: None });
@@ -78,6 +79,7 @@ pub(super) struct Difference {
     /// Factors by which the variance of each arm's mean exceeds that of independent trials; `None` for trials that are
     /// paired by position.
     inflation: Option<[f64; 2]>,
+    rounding: [Rounding; 2],
 }
 
 /// A difference of means with its standard error and degrees of freedom.
@@ -89,7 +91,7 @@ struct Contrast {
 
 impl Difference {
     /// For independent arms (`inflation` as in [`super::Design::Apart`]), or for blocks without one.
-    pub fn of(a: &[f64], b: &[f64], inflation: Option<[f64; 2]>) -> Result<Self, Error> {
+    pub fn of(a: &[f64], b: &[f64], inflation: Option<[f64; 2]>, rounding: [Rounding; 2]) -> Result<Self, Error> {
         all_finite("trial means", a)?;
         all_finite("trial means", b)?;
         if inflation.is_none() && a.len() != b.len() {
@@ -102,26 +104,35 @@ impl Difference {
             mean(arm).ok_or_else(|| Error::TooFew { what: format!("trials of {name}"), needed: 1, got: 0 })
         };
         let mean = [of(&arms[0], "A")?, of(&arms[1], "B")?];
-        Ok(Self { arms, mean, unit, inflation })
+        Ok(Self { arms, mean, unit, inflation, rounding })
     }
 
     /// mean(B) - times mean(A), with Welch-Satterthwaite degrees of freedom, or those of the blocks.
     fn contrast(&self, times: f64) -> Contrast {
         let value = self.mean[1] - times * self.mean[0];
         let [a, b] = &self.arms;
+        let least = self.rounding.map(|side| side.variance(self.unit));
         let Some(inflation) = self.inflation else {
             let each: Vec<f64> = a.iter().zip(b).map(|(a, b)| b - times * a).collect();
-            let se = std_dev(&each).map_or(f64::NAN, |sd| sd / (each.len() as f64).sqrt());
+            let least = (least[1] + times * times * least[0]).sqrt();
+            let se = std_dev(&each).map_or(f64::NAN, |sd| sd.max(least) / (each.len() as f64).sqrt());
             return Contrast { value, se, df: each.len() as f64 - 1.0 };
         };
-        let arm = |arm: &[f64], times: f64| (variance(arm).map_or(f64::NAN, |v| times * times * v), arm.len() as f64);
-        let arms = welch::of_arms(&[arm(a, times), arm(b, 1.0)]);
+        let arm = |arm: &[f64], times: f64, least: f64| {
+            (variance(arm).map_or(f64::NAN, |v| times * times * v.max(least)), arm.len() as f64)
+        };
+        let arms = welch::of_arms(&[arm(a, times, least[0]), arm(b, 1.0, least[1])]);
         let part = |((variance, df), (n, inflation)): ((f64, f64), (usize, f64))| {
             (variance / n as f64 * inflation, super::fieller::fewer(df, inflation))
         };
         let parts = arms.into_iter().zip([a.len(), b.len()].into_iter().zip(inflation)).map(part);
         let (total, df) = welch::sum(parts);
         Contrast { value, se: total.sqrt(), df }
+    }
+
+    /// By how much rounding may have moved mean(B) - times mean(A).
+    fn slack(&self, times: f64) -> f64 {
+        (self.rounding[1].slack + times.abs() * self.rounding[0].slack) / self.unit
     }
 
     /// The factor on the mean of A that corresponds to a ratio of `theta`, whatever the sign of the mean.
@@ -145,13 +156,14 @@ impl Tested for Difference {
             return None;
         }
         let Contrast { value, se, df } = self.contrast(1.0);
-        let half = if se > 0.0 { t_two_sided(confidence, df) * se } else { 0.0 };
+        let half = if se > 0.0 { t_two_sided(confidence, df) * se } else { 0.0 } + self.slack(1.0);
         Interval::finite((value - half) * self.unit, (value + half) * self.unit)
     }
 
     fn statistic(&self, theta: f64, way: f64) -> (f64, f64) {
-        let Contrast { value, se, df } = self.contrast(self.times(theta));
-        (in_errors(way * value, se), df)
+        let times = self.times(theta);
+        let Contrast { value, se, df } = self.contrast(times);
+        (in_errors(way * value - self.slack(times), se), df)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The ratio of two means with its interval.
 
+use super::rounding::Rounding;
 use crate::descriptive::{mean, variance};
 use crate::error::{Error, all_finite, all_positive, valid_confidence};
 use crate::interval::{Estimate, Interval};
@@ -63,12 +64,14 @@ pub(super) struct Moments {
     unit: f64,
     /// Whether no value is negative, and so the ratio is not.
     positive: bool,
+    /// By how much rounding may have moved each mean.
+    slack: [f64; 2],
 }
 
 impl Moments {
     /// `inflation` holds the factors by which the variance of each arm's mean exceeds that of independent trials; 1 if
     /// they are independent.
-    pub fn of(a: &[f64], b: &[f64], inflation: [f64; 2]) -> Result<Self, Error> {
+    pub fn of(a: &[f64], b: &[f64], inflation: [f64; 2], rounding: [Rounding; 2]) -> Result<Self, Error> {
         let few = |arm: &str| Error::TooFew { what: format!("trials of {arm}"), needed: 1, got: 0 };
         all_finite("trial means", a)?;
         all_finite("trial means", b)?;
@@ -81,14 +84,16 @@ impl Moments {
         }
         // Relative to the means, so that both arms may be pooled.
         let scale = mean.map(|mean| if mean == 0.0 { 1.0 } else { mean * mean });
-        let arm = |x: &[f64], scale: f64| (variance(x).map_or(f64::NAN, |v| v / scale), x.len() as f64);
-        let arms = welch::of_arms(&[arm(&a, scale[0]), arm(&b, scale[1])]);
+        let least = [0, 1].map(|i| rounding[i].variance(units[i]));
+        let arm = |x: &[f64], i: usize| (variance(x).map_or(f64::NAN, |v| v.max(least[i]) / scale[i]), x.len() as f64);
+        let arms = welch::of_arms(&[arm(&a, 0), arm(&b, 1)]);
         let n = [a.len() as f64, b.len() as f64];
         let se2 = [0, 1].map(|i| arms[i].0 * scale[i] / n[i] * inflation[i]);
         let df = [0, 1].map(|i| fewer(arms[i].1, inflation[i]));
+        let slack = [0, 1].map(|i| rounding[i].slack / units[i]);
         let unit = units[1] / units[0];
         match unit.is_normal() {
-            true => Ok(Self { mean, se2, df, unit, positive }),
+            true => Ok(Self { mean, se2, df, unit, positive, slack }),
             false => Err(Error::NotFinite { what: "ratio of the means".into() }),
         }
     }
@@ -96,6 +101,20 @@ impl Moments {
     /// The ratio of the stored means; times `unit` it is the ratio of the metric.
     fn held_ratio(&self) -> f64 {
         self.mean[1] / self.mean[0]
+    }
+
+    /// With the means that rounding may hide and that make the ratio largest (`way` 1) or smallest (-1).
+    fn moved(&self, way: f64) -> Self {
+        let [a, b] = self.slack;
+        Self { mean: [self.mean[0] - way * a, self.mean[1] + way * b], ..*self }
+    }
+
+    fn interval_of_means(&self, confidence: f64) -> Option<Interval> {
+        let [a, b] = self.se2.map(|se2| se2 / self.mean[0] / self.mean[0]);
+        let t = || t_two_sided(confidence, self.contrast(self.held_ratio()).1);
+        let found = self.replicated().then(|| Squares { a, b, both: 0.0 }.interval(self.held_ratio(), t())).flatten();
+        let found = found.filter(|i| !self.positive || i.low > 0.0).or_else(|| self.log_interval(confidence));
+        found.and_then(|i| Interval::finite(i.low * self.unit, i.high * self.unit))
     }
 
     /// Interval on the logarithm of the ratio (the delta method), for values that are not negative but so variable that
@@ -134,17 +153,15 @@ impl Tested for Moments {
     }
 
     fn interval(&self, confidence: f64) -> Option<Interval> {
-        let [a, b] = self.se2.map(|se2| se2 / self.mean[0] / self.mean[0]);
-        let t = || t_two_sided(confidence, self.contrast(self.held_ratio()).1);
-        let found = self.replicated().then(|| Squares { a, b, both: 0.0 }.interval(self.held_ratio(), t())).flatten();
-        let found = found.filter(|i| !self.positive || i.low > 0.0).or_else(|| self.log_interval(confidence));
-        found.and_then(|i| Interval::finite(i.low * self.unit, i.high * self.unit))
+        let [low, high] = [-1.0, 1.0].map(|way| self.moved(way).interval_of_means(confidence));
+        low.zip(high).and_then(|(low, high)| Interval::finite(low.low, high.high))
     }
 
     fn statistic(&self, theta: f64, way: f64) -> (f64, f64) {
         let theta = theta / self.unit;
         let (se, df) = self.contrast(theta);
-        (in_errors(way * (self.mean[1] - theta * self.mean[0]) * self.mean[0].signum(), se), df)
+        let moved = self.moved(-way);
+        (in_errors(way * (moved.mean[1] - theta * moved.mean[0]) * self.mean[0].signum(), se), df)
     }
 }
 
@@ -165,7 +182,7 @@ fn magnitude(values: &[f64]) -> f64 {
 /// [`Error::TooFew`] for an empty arm, [`Error::NotFinite`], and [`Error::NotPositive`] when A's mean is 0.
 pub fn fieller(a: &[f64], b: &[f64], confidence: f64) -> Result<Estimate, Error> {
     valid_confidence(confidence)?;
-    estimate(&Moments::of(a, b, [1.0; 2])?, confidence)
+    estimate(&Moments::of(a, b, [1.0; 2], Default::default())?, confidence)
 }
 
 /// A ratio, or a difference, with its interval.
@@ -210,7 +227,7 @@ mod tests {
     #[test]
     fn the_bounds_are_where_the_test_turns() {
         let ci = fieller(&A, &B, 0.95).unwrap().ci.unwrap();
-        let m = Moments::of(&A, &B, [1.0; 2]).unwrap();
+        let m = Moments::of(&A, &B, [1.0; 2], Default::default()).unwrap();
         let t = t_two_sided(0.95, m.contrast(m.held_ratio()).1);
         assert_eq!(m.unit, 1.0, "both arms lie between 8 and 16");
         for (theta, sign) in [(ci.low, 1.0), (ci.high, -1.0)] {

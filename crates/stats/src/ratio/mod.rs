@@ -7,10 +7,12 @@
 mod difference;
 mod fieller;
 mod paired;
+mod rounding;
 mod verdict;
 
 pub use difference::{Design, Shift, shift};
 pub(crate) use fieller::fewer;
 pub use fieller::{fieller, paired};
 pub use paired::by_block;
+pub use rounding::Rounding;
 pub use verdict::{Arms, Better, Comparison, Effect, Verdict, compare};

@@ -1,6 +1,7 @@
 //! The ratio of two conditions that ran in the same blocks.
 
 use super::fieller::{Squares, Tested, in_errors};
+use super::rounding::{self, Rounding};
 use crate::control::LogRatio;
 use crate::descriptive::{mean, std_dev};
 use crate::error::{Error, all_finite};
@@ -11,6 +12,8 @@ use std::collections::HashMap;
 /// ln(B / A) of the means, with its standard error over blocks.
 pub(super) struct Paired {
     log_ratio: f64,
+    /// Its ends, as far as rounding may have moved the means; equal to it where that is nothing.
+    ends: [f64; 2],
     se: f64,
     df: f64,
     /// Those of Fieller's method, of A and B each divided by its mean.
@@ -22,7 +25,7 @@ impl Paired {
     /// / mean(A) over the blocks (the delta method), which cancels block effects on both sides. A few trials in a far
     /// mode raise the mean of a side and lower this error, so the contrast of Fieller's method has to show a difference
     /// too, and an interval has the limits of whichever method reaches further.
-    pub fn of(a: &[f64], b: &[f64]) -> Result<Self, Error> {
+    pub fn of(a: &[f64], b: &[f64], rounding: [Rounding; 2]) -> Result<Self, Error> {
         if a.len() != b.len() {
             return Err(Error::Mismatch { what: "blocks of B".into(), expected: a.len(), got: b.len() });
         }
@@ -33,7 +36,8 @@ impl Paired {
             let what = || format!("mean of {arm}");
             if centre > 0.0 { Ok(centre) } else { Err(Error::NotPositive { what: what(), value: centre }) }
         };
-        let (of_a, of_b) = (centre("A", a)?, centre("B", b)?);
+        let means = [centre("A", a)?, centre("B", b)?];
+        let [of_a, of_b] = means;
         let [a, b] = [(a, of_a), (b, of_b)].map(|(arm, mean)| arm.iter().map(|v| v / mean).collect::<Vec<f64>>());
         let n = a.len() as f64;
         let differences: Vec<f64> = a.iter().zip(&b).map(|(a, b)| b - a).collect();
@@ -45,11 +49,31 @@ impl Paired {
         let product =
             |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - 1.0) * (b - 1.0)).sum::<f64>() / (n * (n - 1.0));
         let squares = Squares { a: product(&a, &a), b: product(&b, &b), both: product(&a, &b) };
-        Ok(Self { log_ratio, se, df: n - 1.0, squares: Some(squares) })
+        let least = [0, 1].map(|side| rounding[side].variance(means[side]) / n);
+        let ends = rounding::ends(rounding, means, log_ratio);
+        // `NaN`, with a single block, stays.
+        Ok(match se * se < least[0] + least[1] {
+            false => Self { log_ratio, ends, se, df: n - 1.0, squares: Some(squares) },
+            true => {
+                let squares = Squares { a: least[0], b: least[1], both: 0.0 };
+                let se = (least[0] + least[1]).sqrt();
+                Self { log_ratio, ends, se, df: n - 1.0, squares: Some(squares) }
+            }
+        })
     }
 
-    fn in_errors(&self, theta: f64) -> f64 {
-        let difference = self.log_ratio - theta.ln();
+    /// Adjusted by a probe, from these means of A and B.
+    pub fn adjusted(found: LogRatio, [a, b]: [&[f64]; 2], rounding: [Rounding; 2]) -> Self {
+        let means = [a, b].map(|arm| mean(arm).unwrap_or(f64::NAN));
+        let least: f64 =
+            [a, b].iter().zip(rounding).zip(means).map(|((arm, of), mean)| of.variance(mean) / arm.len() as f64).sum();
+        let ends = rounding::ends(rounding, means, found.value);
+        Self { log_ratio: found.value, ends, se: found.se.max(least.sqrt()), df: found.df, squares: None }
+    }
+
+    /// The difference from `theta`, at the end that is nearer to it in this direction, in standard errors.
+    fn in_errors(&self, theta: f64, way: f64) -> f64 {
+        let difference = (if way > 0.0 { self.ends[0] } else { self.ends[1] }) - theta.ln();
         // Differences below rounding error count as 0.
         if difference.abs() < 1e-14 {
             return 0.0;
@@ -59,12 +83,6 @@ impl Paired {
         let by_fieller =
             self.squares.as_ref().map_or(found, |squares| in_errors(1.0 - times, squares.of(times).sqrt()));
         if found.abs() <= by_fieller.abs() { found } else { by_fieller }
-    }
-}
-
-impl From<LogRatio> for Paired {
-    fn from(found: LogRatio) -> Self {
-        Self { log_ratio: found.value, se: found.se, df: found.df, squares: None }
     }
 }
 
@@ -82,15 +100,16 @@ impl Tested for Paired {
             return None;
         }
         let t = t_two_sided(confidence, self.df);
-        let ends = [-1.0, 1.0].map(|way| (self.log_ratio + way * t * self.se).exp());
+        let moved = self.ends.map(f64::exp);
+        let ends = [(self.ends[0] - t * self.se).exp(), (self.ends[1] + t * self.se).exp()];
         // In multiples of the measured ratio; absent if they are unbounded or reach 0.
         let times = self.squares.as_ref().and_then(|squares| squares.interval(1.0, t)).filter(|times| times.low > 0.0);
-        let [low, high] = times.map_or(ends, |times| [times.low, times.high].map(|times| self.value() * times));
+        let [low, high] = times.map_or(ends, |times| [moved[0] * times.low, moved[1] * times.high]);
         Interval::finite(low.min(ends[0]), high.max(ends[1]))
     }
 
     fn statistic(&self, theta: f64, way: f64) -> (f64, f64) {
-        (way * self.in_errors(theta), self.df)
+        (way * self.in_errors(theta, way), self.df)
     }
 }
 
@@ -111,7 +130,7 @@ mod tests {
     #[test]
     fn the_interval_is_that_of_the_differences_and_its_ends_are_where_the_test_turns() {
         let (a, b) = ([100.0, 110.0, 90.0, 120.0], [103.0, 112.0, 93.0, 122.0]);
-        let found = Paired::of(&a, &b).unwrap();
+        let found = Paired::of(&a, &b, Default::default()).unwrap();
         assert!((found.value() - 430.0 / 420.0).abs() < 1e-12);
         let ci = found.interval(0.95).unwrap();
         let ends = [found.statistic(ci.low, 1.0), found.statistic(ci.high, -1.0)];
@@ -126,7 +145,7 @@ mod tests {
     fn trials_of_one_side_in_a_far_mode_are_no_difference() {
         let (low, some) = ([100.0, 101.0, 99.0, 100.0, 100.0], [100.0, 300.0, 300.0, 99.0, 301.0]);
         for (a, b, way) in [(&low, &some, 1.0), (&some, &low, -1.0)] {
-            let found = Paired::of(a, b).unwrap();
+            let found = Paired::of(a, b, Default::default()).unwrap();
             let limit = t_two_sided(0.95, 4.0);
             assert!(found.statistic(1.0, way).0 < limit);
             assert!(found.interval(0.95).unwrap().contains(1.0));
@@ -151,7 +170,7 @@ mod tests {
     /// delta method's.
     #[test]
     fn the_interval_reaches_as_far_as_either_method() {
-        let found = Paired::of(&[100.0; 4], &[103.0, 112.0, 93.0, 122.0]).unwrap();
+        let found = Paired::of(&[100.0; 4], &[103.0, 112.0, 93.0, 122.0], Default::default()).unwrap();
         let ci = found.interval(0.95).unwrap();
         let half = t_two_sided(0.95, 3.0) * found.se;
         assert!((ci.low - found.value() * (1.0 - half)).abs() < 1e-12, "{ci:?}");

@@ -3,6 +3,7 @@
 use super::difference::{Design, Difference};
 use super::fieller::{Moments, Tested, estimate};
 use super::paired::Paired;
+use super::rounding::Rounding;
 use crate::blocks::{are_few, upper_tail};
 use crate::control::{Arm, LogRatio};
 use crate::descriptive::mean;
@@ -85,6 +86,8 @@ pub struct Arms<'a> {
     pub better: Better,
     /// The design of the trials.
     pub design: Design<'a>,
+    /// What rounding hides of A and of B. `None` if each trial is one sample, which then says it itself.
+    pub rounding: Option<[Rounding; 2]>,
 }
 
 impl Arms<'_> {
@@ -94,6 +97,7 @@ impl Arms<'_> {
     }
 
     fn tested(&self) -> Result<Box<dyn Tested>, Error> {
+        let rounding = self.rounding.unwrap_or_else(|| Rounding::of_sides([self.a, self.b]));
         if !self.has_ratio() {
             // A difference is not adjusted by a probe.
             let trials = if let Design::Probed { trials, .. } = self.design { *trials } else { self.design };
@@ -102,19 +106,20 @@ impl Arms<'_> {
                 Design::Apart(inflation) => Some(inflation),
                 Design::Independent | Design::Probed { .. } => Some([1.0; 2]),
             };
-            return Ok(Box::new(Difference::of(self.a, self.b, inflation)?));
+            return Ok(Box::new(Difference::of(self.a, self.b, inflation, rounding)?));
         }
         Ok(match self.design {
-            Design::Independent => Box::new(Moments::of(self.a, self.b, [1.0; 2])?),
-            Design::Blocks => Box::new(Paired::of(self.a, self.b)?),
-            Design::Apart(inflation) => Box::new(Moments::of(self.a, self.b, inflation)?),
+            Design::Independent => Box::new(Moments::of(self.a, self.b, [1.0; 2], rounding)?),
+            Design::Blocks => Box::new(Paired::of(self.a, self.b, rounding)?),
+            Design::Apart(inflation) => Box::new(Moments::of(self.a, self.b, inflation, rounding)?),
             Design::Probed { probes, trials } => {
                 let [a, b] = [(self.a, probes[0]), (self.b, probes[1])].map(|(metric, probe)| Arm { metric, probe });
-                Box::new(Paired::from(match trials {
+                let found = match trials {
                     Design::Blocks => LogRatio::of_blocks(&a, &b)?,
                     Design::Apart(inflation) => LogRatio::of_arms(&a, &b, *inflation)?,
                     Design::Independent | Design::Probed { .. } => LogRatio::of_arms(&a, &b, [1.0; 2])?,
-                }))
+                };
+                Box::new(Paired::adjusted(found, [self.a, self.b], rounding))
             }
         })
     }
@@ -209,7 +214,7 @@ mod tests {
     const B: [f64; 4] = [11.9, 12.4, 12.1, 12.0];
 
     fn one(a: &[f64], b: &[f64], better: Better, e: f64) -> Verdict {
-        compare(&[Arms { a, b, better, design: Design::Independent }], e, 0.95).unwrap()[0].verdict
+        compare(&[Arms { a, b, better, design: Design::Independent, rounding: None }], e, 0.95).unwrap()[0].verdict
     }
 
     #[test]
@@ -225,9 +230,11 @@ mod tests {
         assert_eq!(one(&A, &A, Better::Higher, near * 0.9), Verdict::Inconclusive);
         assert_eq!(one(&A, &A, Better::Higher, 0.001), Verdict::Inconclusive);
         assert_eq!(one(&A, &B, Better::Higher, 0.20), Verdict::Inconclusive);
-        // Without any variance the values decide.
-        assert_eq!(one(&[1.0, 1.0], &[2.0, 2.0], Better::Higher, 0.01), Verdict::Faster);
-        assert_eq!(one(&[1.0, 1.0], &[1.0, 1.0], Better::Higher, 0.01), Verdict::Equivalent);
+        // Without any variance the last digit decides: 1 and 2 may be 1.4 and 1.6.
+        assert_eq!(one(&[1.0; 9], &[2.0; 9], Better::Higher, 0.01), Verdict::Inconclusive);
+        assert_eq!(one(&[1.0; 9], &[1.0; 9], Better::Higher, 0.01), Verdict::Inconclusive);
+        assert_eq!(one(&[1.01; 2], &[2.02; 2], Better::Higher, 0.01), Verdict::Faster);
+        assert_eq!(one(&[1.001; 3], &[1.001; 3], Better::Higher, 0.01), Verdict::Equivalent);
         // Two trials are often in one mode by chance: only a difference far beyond their own counts.
         let (modes, three) = ([1.49, 1.51, 1.5], [1.0, 1.01, 1.0]);
         for (a, b) in [(2, 2), (2, 3), (3, 2)].map(|(a, b)| (&three[..a], &modes[..b])) {
@@ -249,7 +256,8 @@ mod tests {
         let a = [10.7, 8.4, 9.8, 8.8, 9.9, 13.4, 13.7, 10.8, 10.0, 12.0];
         let b = [11.9, 10.8, 11.1, 10.1, 9.9, 14.4, 15.5, 11.6, 14.6, 13.4];
         let of = |a: &[f64], b: &[f64], design, e: f64, confidence: f64| {
-            let found = compare(&[Arms { a, b, better: Better::Higher, design }], e, confidence).unwrap()[0];
+            let found =
+                compare(&[Arms { a, b, better: Better::Higher, design, rounding: None }], e, confidence).unwrap()[0];
             (found.verdict, found.p_value)
         };
         let (verdict, p) = of(&a, &b, Design::Independent, 0.0, 0.92);
@@ -274,7 +282,7 @@ mod tests {
         let (low, high) = (scores(-5.4), scores(-4.2));
         for design in [Design::Independent, Design::Blocks, Design::Apart([1.5; 2])] {
             let found = |a: &[f64], b: &[f64], e: f64| {
-                compare(&[Arms { a, b, better: Better::Higher, design }], e, 0.95).unwrap()[0]
+                compare(&[Arms { a, b, better: Better::Higher, design, rounding: None }], e, 0.95).unwrap()[0]
             };
             let up = found(&low, &high, 0.05);
             assert_eq!(up.verdict, Verdict::Faster, "{design:?}");
@@ -293,14 +301,18 @@ mod tests {
     fn a_comparison_without_an_interval_has_no_verdict() {
         // A's mean is above 0, but not significantly.
         let (a, b) = ([-0.9, 1.1, 0.2, -0.3], [9.0, 9.1, 8.9, 9.2]);
-        let found = compare(&[Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent }], 0.01, 0.95);
+        let found = compare(
+            &[Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent, rounding: None }],
+            0.01,
+            0.95,
+        );
         let found = found.unwrap()[0];
         assert_eq!((found.effect.estimate().ci, found.verdict, found.p_value), (None, Verdict::Inconclusive, 1.0));
     }
 
     #[test]
     fn a_minimum_effect_that_is_negative_or_no_number_is_refused() {
-        let arms = Arms { a: &A, b: &B, better: Better::Higher, design: Design::Independent };
+        let arms = Arms { a: &A, b: &B, better: Better::Higher, design: Design::Independent, rounding: None };
         for min_effect in [-0.01, f64::INFINITY, f64::NAN] {
             let found = compare(&[arms], min_effect, 0.95);
             assert!(matches!(found, Err(Error::OutOfRange { .. })), "{min_effect}: {found:?}");
@@ -310,9 +322,9 @@ mod tests {
     #[test]
     fn a_family_asks_for_more_than_one_comparison() {
         let (a, b) = ([10.0, 10.2, 9.8, 10.1], [10.3, 10.5, 10.2, 10.6]);
-        let arms = Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent };
+        let arms = Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent, rounding: None };
         assert_eq!(compare(&[arms], 0.0, 0.95).unwrap()[0].verdict, Verdict::Faster);
-        let null = Arms { a: &A, b: &A, better: Better::Higher, design: Design::Independent };
+        let null = Arms { a: &A, b: &A, better: Better::Higher, design: Design::Independent, rounding: None };
         let family = [vec![arms], vec![null; 20]].concat();
         assert_eq!(compare(&family, 0.0, 0.95).unwrap()[0].verdict, Verdict::Inconclusive);
     }

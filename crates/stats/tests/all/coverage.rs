@@ -107,15 +107,22 @@ fn false_verdicts_stay_within_the_family_error_rate() {
     let false_alarm = share(1000, || {
         let arms: Vec<(Vec<f64>, Vec<f64>)> =
             (0..10).map(|_| (normals(&mut rng, 100.0, 3.0, 8), normals(&mut rng, 100.0, 3.0, 8))).collect();
-        let family: Vec<Arms> =
-            arms.iter().map(|(a, b)| Arms { a, b, better: Better::Higher, design: Design::Independent }).collect();
+        let family: Vec<Arms> = arms
+            .iter()
+            .map(|(a, b)| Arms { a, b, better: Better::Higher, design: Design::Independent, rounding: None })
+            .collect();
         compare(&family, 0.0, 0.95).unwrap().iter().any(|c| c.verdict != Verdict::Inconclusive)
     });
     assert!(false_alarm < 0.07, "{false_alarm}");
     // At the edge of the range neither "faster" nor "equivalent" may be reported more often than the error rate.
     let edge = share(2000, || {
         let (a, b) = (normals(&mut rng, 100.0, 1.0, 10), normals(&mut rng, 102.0, 1.0, 10));
-        compare(&[Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent }], 0.02, 0.95).unwrap()[0]
+        compare(
+            &[Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent, rounding: None }],
+            0.02,
+            0.95,
+        )
+        .unwrap()[0]
             .verdict
             != Verdict::Inconclusive
     });
@@ -143,7 +150,7 @@ fn effect_intervals_cover_on_mean_and_spread() {
         let mut rng = generator(seed);
         let mut covered = [0usize; 4];
         for _ in 0..2000 {
-            let found = effects(3, &cells(&mut rng, |r| normal(r, 0.0, 1.0)), &[], max_order, 0.95).unwrap();
+            let found = effects(3, &cells(&mut rng, |r| normal(r, 0.0, 1.0)), &[], &[], max_order, 0.95).unwrap();
             let spread = |i: usize| found[i].spread_ratio.unwrap().ci.unwrap();
             covered[0] += usize::from(found[1].mean_ratio.ci.unwrap().contains(0.04f64.exp()));
             covered[1] += usize::from(found[2].mean_ratio.ci.unwrap().contains(1.0));
@@ -161,7 +168,7 @@ fn heavy_tails_do_not_make_factors_look_noisy() {
     let mut rng = generator(12);
     let t5 = StudentT::new(5.0).unwrap();
     let covered = share(1000, || {
-        let found = effects(3, &cells(&mut rng, |r| t5.sample(r)), &[], 1, 0.95).unwrap();
+        let found = effects(3, &cells(&mut rng, |r| t5.sample(r)), &[], &[], 1, 0.95).unwrap();
         found[2].spread_ratio.unwrap().ci.unwrap().contains(1.0)
     });
     println!("spread under t5: {covered}");

@@ -116,7 +116,7 @@ proptest! {
         if let Ok(e) = fieller(&a, &b, 0.95) {
             prop_assert!(sound(&e));
             prop_assert!(e.ci.is_none_or(|ci| ci.low <= e.value + 1e-9 * e.value.abs() && e.value <= ci.high + 1e-9 * e.value.abs()));
-            let verdict = |better| compare(&[Arms { a: &a, b: &b, better, design: Design::Independent }], 0.01, 0.95).unwrap()[0];
+            let verdict = |better| compare(&[Arms { a: &a, b: &b, better, design: Design::Independent, rounding: None }], 0.01, 0.95).unwrap()[0];
             let (up, down) = (verdict(Better::Higher), verdict(Better::Lower));
             let mirrored = match up.verdict { Verdict::Faster => Verdict::Slower, Verdict::Slower => Verdict::Faster, v => v };
             prop_assert_eq!(mirrored, down.verdict);
@@ -158,7 +158,7 @@ proptest! {
     #[test]
     fn effects_are_sound_with_any_cells_missing(cells in cells(), other in cells()) {
         let factors = ["a".to_string(), "b".to_string()];
-        if let Ok(found) = effects(2, &cells, &[], 2, 0.95) {
+        if let Ok(found) = effects(2, &cells, &[], &[], 2, 0.95) {
             for e in &found {
                 prop_assert!(sound(&e.mean_ratio) && e.spread_ratio.is_none_or(|s| sound(&s)));
                 prop_assert!([e.mean_p, e.spread_p].iter().flatten().all(|p| (0.0..=1.0).contains(p)));

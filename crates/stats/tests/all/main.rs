@@ -14,5 +14,7 @@ mod places;
 mod pooled;
 mod powers;
 mod rates;
+mod rounded;
 mod simulate;
+mod spreads;
 mod worth;

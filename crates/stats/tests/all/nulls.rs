@@ -8,7 +8,7 @@ use tare_stats::control::{Arm, adjusted, residuals};
 use tare_stats::covariates::{Covariate, Shape, Values, explain, neighbours};
 use tare_stats::digits::{last_digit, with_noise};
 use tare_stats::effects::{Cell, SpreadRanking, sources, sources_at};
-use tare_stats::modes::{association, blocks_differ, detect, p_value, strata, together};
+use tare_stats::modes::{association, detect, p_value, strata, together};
 use tare_stats::multiple::holm;
 use tare_stats::outliers::farthest;
 use tare_stats::ratio::{Arms, Better, Design, Verdict, compare};
@@ -147,7 +147,7 @@ fn conditions_together_have_no_modes_where_none_has() {
                     let cells: Vec<Condition> = (0..conditions)
                         .map(|c| (0..n).map(|block| (block, own(&mut rng, c, block))).collect())
                         .collect();
-                    p_value(&together(&cells, blocks_differ(&cells))).is_some_and(|p| p <= 0.005)
+                    p_value(&together(&cells, true).0).is_some_and(|p| p <= 0.005)
                 });
                 println!("{name}, {conditions} conditions of {n}, blocks of {of_blocks}: {:.1}%", 100.0 * wrong);
                 assert!(wrong <= 0.0055 + 3.0 * 0.0042, "{name}, {conditions}, {n}, {of_blocks}: {wrong}");
@@ -240,7 +240,7 @@ fn comparisons_by_block_cover_under_drift_and_are_narrow() {
                 blocks.iter().map(|b| 1000.0 * scale * (b + normal(rng, 0.0, 0.01)).exp()).collect()
             };
             let (a, b) = (arm(&mut rng, 1.0), arm(&mut rng, 0.98));
-            let arms = |design| Arms { a: &a, b: &b, better: Better::Higher, design };
+            let arms = |design| Arms { a: &a, b: &b, better: Better::Higher, design, rounding: None };
             let ci = arms(Design::Blocks).ratio(0.95).unwrap().ci.unwrap();
             paired_width += ci.width();
             plain_width += arms(Design::Independent).ratio(0.95).unwrap().ci.unwrap().width();
@@ -257,7 +257,7 @@ fn equivalence_has_the_power_of_two_one_sided_tests() {
     let mut rng = generator(24);
     let equivalent = |rng: &mut Generator, truth: f64| {
         let (a, b) = (normals(rng, 100.0, 1.0, 10), normals(rng, 100.0 * truth, 1.0, 10));
-        let arms = Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent };
+        let arms = Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent, rounding: None };
         compare(&[arms], 0.01, 0.95).unwrap()[0].verdict == Verdict::Equivalent
     };
     let (power, alarms) = (share(2000, || equivalent(&mut rng, 1.0)), share(2000, || equivalent(&mut rng, 1.01)));
@@ -312,7 +312,7 @@ fn the_control_variate_covers_and_narrows() {
                 let found = adjusted(&Arm { metric: &ya, probe: &xa }, &Arm { metric: &yb, probe: &xb }, 0.95).unwrap();
                 let ci = found.ci.unwrap();
                 width += (ci.high / ci.low).ln();
-                let arms = Arms { a: &ya, b: &yb, better: Better::Higher, design: Design::Independent };
+                let arms = Arms { a: &ya, b: &yb, better: Better::Higher, design: Design::Independent, rounding: None };
                 plain += arms.ratio(0.95).unwrap().ci.map_or(0.0, |ci| (ci.high / ci.low).ln());
                 ci.contains(1.05)
             });
@@ -338,7 +338,7 @@ fn two_runs(rng: &mut Generator, n: usize, rho: f64, studies: usize) -> [f64; 5]
         shown += usize::from(order.is_some_and(|order| order.p_value <= 0.05));
         let inflation = order.map_or(1.0, |order| order.inflation(n));
         let interval = |design| {
-            let arms = Arms { a: &a, b: &b, better: Better::Higher, design };
+            let arms = Arms { a: &a, b: &b, better: Better::Higher, design, rounding: None };
             arms.ratio(0.95).unwrap().ci.unwrap()
         };
         let found = interval(Design::Apart([inflation; 2]));
@@ -412,7 +412,7 @@ fn a_drift_that_the_probe_takes_out_widens_nothing() {
         let inflation = of_runs(&[&left_a, &left_b], 1).map_or(1.0, |order| order.inflation(n));
         let probed = |trials: &Design<'_>| {
             let design = Design::Probed { probes: [&xa, &xb], trials };
-            Arms { a: &ya, b: &yb, better: Better::Higher, design }.ratio(0.95).unwrap().ci.unwrap()
+            Arms { a: &ya, b: &yb, better: Better::Higher, design, rounding: None }.ratio(0.95).unwrap().ci.unwrap()
         };
         let ci = probed(&Design::Apart([inflation; 2]));
         widths.push(ci.width() / probed(&Design::Independent).width());
@@ -432,7 +432,7 @@ fn few_trials_against_many_are_called_different_no_more_often_than_stated() {
     for (of_a, of_b) in [(2, 10), (10, 3), (4, 20)] {
         let compared = share(4000, || {
             let (a, b) = (draw(of_a, &mut rng), draw(of_b, &mut rng));
-            let arms = Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent };
+            let arms = Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent, rounding: None };
             compare(&[arms], 0.0, 0.95).unwrap()[0].verdict != Verdict::Inconclusive
         });
         let ranked = share(4000, || {

@@ -84,7 +84,7 @@ fn rungs(a: &[f64], b: &[f64]) -> Vec<Rung> {
 }
 
 fn compared(a: &[f64], b: &[f64], design: Design<'_>) -> Option<Figures> {
-    let arms = Arms { a, b, better: Better::Lower, design };
+    let arms = Arms { a, b, better: Better::Lower, design, rounding: None };
     let found = ratio::compare(&[arms], 0.01, 0.95).ok()?;
     Some(found.iter().fold(figures(), |all, c| match c.effect {
         Effect::Ratio(found) => all.free(of(found)).free([c.p_value]),
@@ -184,7 +184,7 @@ const ENTRIES: &[(&str, Entry)] = &[
         )
     }),
     ("effects", |a, b| {
-        let found = effects::effects(2, &cells(a, b), &[], 2, 0.95).ok()?;
+        let found = effects::effects(2, &cells(a, b), &[], &[], 2, 0.95).ok()?;
         let spreads = found.iter().flat_map(|effect| effect.spread_ratio.map(of).unwrap_or_default());
         let means = found.iter().flat_map(|effect| of(effect.mean_ratio).into_iter().chain(effect.mean_p));
         Some(figures().free(means).free(spreads).free(found.iter().filter_map(|effect| effect.spread_p)))

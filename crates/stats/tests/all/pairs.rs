@@ -115,7 +115,7 @@ fn of_equal_conditions_no_pair_is_shown_to_differ() {
             let all = study.run(&mut rng);
             let side = |side: usize| all[side][..n[side]].iter().map(|(_, ln)| ln.exp()).collect::<Vec<f64>>();
             let (a, b) = (side(0), side(1));
-            let arms = Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent };
+            let arms = Arms { a: &a, b: &b, better: Better::Higher, design: Design::Independent, rounding: None };
             compare(&[arms], 0.0, 0.95).unwrap()[0].verdict != Verdict::Inconclusive
         });
         println!("{}, sides of {n:?} trials: {:.1}%", MODES.0, 100.0 * wrong);
@@ -184,7 +184,7 @@ fn any_moved(conditions: &[Condition], blocks: &[Vec<usize>], levels: fn(usize) 
         .enumerate()
         .map(|(c, trials)| Cell { levels: levels(c), trials: trials.iter().map(|(_, ln)| ln.exp()).collect() })
         .collect();
-    let found = effects(levels(0).len(), &cells, blocks, 1, 0.95).unwrap();
+    let found = effects(levels(0).len(), &cells, blocks, &[], 1, 0.95).unwrap();
     adjusted_means(&found.iter().collect::<Vec<_>>()).iter().any(|p| *p <= ALPHA)
 }
 

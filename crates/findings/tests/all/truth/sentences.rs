@@ -151,6 +151,7 @@ fn of_note(note: &Note) -> Option<Sentence> {
         | Note::Disturbed { .. }
         | Note::Failed { .. }
         | Note::Lost { .. }
+        | Note::Unfinished { .. }
         | Note::Sessions { .. }
         | Note::OfSessions { .. }
         | Note::NodeLayouts { .. }

@@ -76,7 +76,9 @@ fn exported_values_can_be_read_back_as_results() {
     for (before, after) in before["conditions"].as_array().unwrap().iter().zip(after["conditions"].as_array().unwrap())
     {
         assert_eq!((&before["name"], &before["metrics"][0]["mean"]), (&after["name"], &after["metrics"][0]["mean"]));
-        assert_eq!(before["disturbed_trials"], after["disturbed_trials"]);
+        for counted in ["disturbed_trials", "failed_trials", "failed_attempts"] {
+            assert_eq!(before[counted], after[counted], "{counted}");
+        }
     }
     // Blocks are kept, so a comparison removes their effect again.
     let ratio = |results: &Path| {
@@ -87,6 +89,27 @@ fn exported_values_can_be_read_back_as_results() {
         json["metrics"][0]["ci_low"].clone()
     };
     assert_eq!(ratio(dir.path()), ratio(&values));
+}
+
+/// A side that lost half of its trials passed the gate once it was exported, because lost trials have no values.
+#[test]
+fn exported_values_keep_the_trials_that_a_side_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let sides = [("a.csv", 0), ("b.csv", 5)].map(|(name, dead)| {
+        let rows: String = (0..10)
+            .map(|i| match i < dead {
+                true => format!("c,{i},,,,{i},,server died\n"),
+                false => format!("c,{i},0,tps,{},{i},,\n", 1000 + (7 * i) % 11),
+            })
+            .collect();
+        let (given, again) = (dir.path().join(name), dir.path().join(format!("again-{name}")));
+        std::fs::write(&given, format!("condition,trial,sample,metric,value,block,disturbed,failed\n{rows}")).unwrap();
+        export(&given, &["--format", "csv", "--table", "values", "--out", path(&again)]);
+        again
+    });
+    let (code, out, _) = tare(&["compare", path(&sides[0]), path(&sides[1]), "--fail-if-slower", "5"]);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.starts_with("B fails more often than A: 5 of 10 trials against 0 of 10."), "{out}");
 }
 
 /// Comparisons use the percentile of all transactions of a trial, not the mean of its samples' percentiles.

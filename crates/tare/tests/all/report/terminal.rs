@@ -4,8 +4,8 @@ use crate::draws::Draws;
 use crate::report::fake;
 use crate::support::one_line;
 use tare_findings::compare::{
-    Adjusted, AgainstFirst, Comparison, Losses, Lost, MetricComparison, Options, Side, Verdict, compare, compare_many,
-    compare_sessions,
+    Adjusted, AgainstFirst, Change, Comparison, ConditionPair, Losses, Lost, MetricComparison, Options, Side, Verdict,
+    compare, compare_many, compare_sessions,
 };
 use tare_findings::summarize;
 use tare_report::json;
@@ -307,6 +307,76 @@ fn the_first_sentence_of_a_comparison_has_the_ratio_and_the_limit_of_its_verdict
     assert_eq!(said(Verdict::Inconclusive, 0.0), format!("{none}{largest}"));
     let equivalent = "Every side is equivalent to placement=same-pu within 10%";
     assert_eq!(said(Verdict::Equivalent, 0.1), format!("{equivalent}{largest}"));
+}
+
+/// The page said that conditions of one run were compared block by block although they were not.
+#[test]
+fn a_comparison_says_how_each_metric_was_compared() {
+    let results = fake::results(&fake::bimodal());
+    let side = |condition| Side { results: &results, condition: Some(condition) };
+    let options = Options { judged: vec!["tps".to_owned()], ..Options::default() };
+    let found = compare(side("placement=same-pu"), side("placement=float"), &options).unwrap();
+    let open = MetricComparison { trials_a: 6, trials_b: 6, left_out: 0, ..found.metrics[0].clone() };
+    let said = |metrics: &[&MetricComparison]| words::how_compared(metrics);
+    assert_eq!(said(&[&open]), "Compared block by block, over 6 blocks.");
+    let fewer = MetricComparison { left_out: 3, name: "qps".to_owned(), ..open.clone() };
+    let expected = "Compared block by block, over 6 blocks; 3 trials whose blocks lack the other side are left out.";
+    assert_eq!(said(&[&fewer]), expected);
+    let both = format!("tps compared block by block, over 6 blocks. qps compared{}", &expected["Compared".len()..]);
+    assert_eq!(said(&[&open, &fewer]), both);
+    let elsewhere = ConditionPair { a: "elsewhere".to_owned(), ..fewer.condition.clone() };
+    let names = [&open.condition, &elsewhere].map(|pair| format!("tps of {pair} compared block by block, over 6 "));
+    let other = MetricComparison { condition: elsewhere.clone(), name: "tps".to_owned(), ..fewer.clone() };
+    assert_eq!(said(&[&open, &other]), format!("{}blocks. {}{}", names[0], names[1], &expected[32..]));
+    let twice = "comparisons were made block by block, over 6 blocks";
+    assert!(said(&[&open, &open, &fewer, &fewer]).starts_with(&format!("2 of 4 {twice}. 2 of 4 {twice}; 3 trials")));
+    let without = MetricComparison { paired: false, trials_b: 5, ..open.clone() };
+    let said_without = said(&[&without]);
+    assert!(said_without.starts_with("Compared without blocks (6 and 5 trials), because"), "{said_without}");
+    let apart = MetricComparison { one_run: false, ..without };
+    assert_eq!(said(&[&apart]), "Compared as two runs, without blocks (6 and 5 trials).");
+    // Two of five trials of each side share a block.
+    let mut lost = results.clone();
+    for record in &mut lost.trials {
+        let dead = match record.condition.as_str() {
+            "placement=same-pu" => record.block < 3,
+            _ => (3..6).contains(&record.block),
+        };
+        if dead {
+            (record.outcome, record.samples) = (tare_results::schema::Outcome::Failed, Vec::new());
+        }
+    }
+    let side = |condition| Side { results: &lost, condition: Some(condition) };
+    let found = compare(side("placement=same-pu"), side("placement=float"), &options).unwrap();
+    let text = terminal::comparison(&found, &options, PLAIN).replace('\n', " ");
+    assert!(!text.contains("block by block") && text.contains("Compared without blocks"), "{text}");
+}
+
+#[test]
+fn the_first_sentence_of_a_comparison_has_the_figures_of_a_difference() {
+    let results = fake::results(&fake::bimodal());
+    let side = |condition| Side { results: &results, condition: Some(condition) };
+    let options = Options { judged: vec!["tps".to_owned()], ..Options::default() };
+    let mut found = compare(side("placement=same-pu"), side("placement=float"), &options).unwrap();
+    let ci = Some(Interval { low: 1.1, high: 1.3 });
+    let metric = &mut found.metrics[0];
+    (metric.name, metric.unit) = ("score".to_owned(), String::new());
+    (metric.mean_a, metric.mean_b, metric.ratio, metric.ci) = (-5.4, -4.2, None, None);
+    metric.modes_b = Vec::new();
+    metric.difference = Some(Change { value: 1.2, ci });
+    let sentence = |found: &Comparison| words::comparison_sentence(found, 0.01).unwrap();
+    (found.metrics[0].verdict, found.metrics[0].disturbed) = (Verdict::Faster, false);
+    let figures = "score +1.20 (95% interval +1.10 to +1.30)";
+    assert_eq!(sentence(&found), format!("B is faster than A: {figures}."));
+    // The largest of several, whose size is relative to A's magnitude.
+    let one = found.metrics[0].clone();
+    let small = Change { value: 0.1, ci: Some(Interval { low: 0.08, high: 0.12 }) };
+    found.metrics = vec![one.clone(), MetricComparison { difference: Some(small), ..one.clone() }];
+    assert!(sentence(&found).contains(figures), "{}", sentence(&found));
+    found.metrics.swap(0, 1);
+    assert!(sentence(&found).contains(figures), "{}", sentence(&found));
+    found.metrics = vec![MetricComparison { verdict: Verdict::Inconclusive, ..one }];
+    assert_eq!(sentence(&found), format!("Undecided: {figures}."), "the interval shows a difference by itself");
 }
 
 #[test]

@@ -1,0 +1,54 @@
+//! To which digit values were rounded, and what that hides of trials: from their samples, because the mean of rounded
+//! samples has more digits.
+
+use super::collect::ConditionTrials;
+use tare_results::latencies::percentile;
+use tare_stats::descriptive;
+use tare_stats::ratio::Rounding;
+
+/// Resolution of the histograms from which percentiles are computed, as a part of the value.
+const HISTOGRAM: f64 = 1e-3;
+
+/// Whole numbers count as rounded to this at most: 1000 and 2000 are hardly rounded to thousands.
+const LARGEST: f64 = 1.0;
+
+/// The resolution of a percentile in its histogram; none for other metrics.
+pub(super) fn of_histogram(metric: &str, values: &[f64]) -> Option<f64> {
+    percentile(metric).and_then(|_| descriptive::median(values)).map(|usual| usual.abs() * HISTOGRAM)
+}
+
+/// What rounding hides of a metric in the trials of each of these conditions, whose samples are rounded alike.
+pub(super) fn of<'c, 'r: 'c>(
+    conditions: impl IntoIterator<Item = &'c ConditionTrials<'r>>,
+    metric: &str,
+) -> Vec<Rounding> {
+    let samples: Vec<Vec<Vec<f64>>> = conditions.into_iter().map(|own| own.of_trials(metric)).collect();
+    let all: Vec<f64> = samples.iter().flatten().flatten().copied().collect();
+    let digit = Rounding::digit(&all).min(LARGEST).max(of_histogram(metric, &all).unwrap_or(0.0));
+    samples.iter().map(|trials| Rounding::of(trials.iter().map(Vec::as_slice), digit)).collect()
+}
+
+pub(super) fn of_sides([a, b]: [&ConditionTrials<'_>; 2], metric: &str) -> [Rounding; 2] {
+    <[Rounding; 2]>::try_from(of([a, b], metric)).unwrap_or_default()
+}
+
+/// The standard deviation of the rounding error of a trial of each condition, as a part of the condition's mean: the
+/// error of its logarithm.
+pub(super) fn of_logarithms(conditions: &[ConditionTrials<'_>], metric: &str) -> Vec<f64> {
+    let relative = |(rounding, condition): (Rounding, &ConditionTrials<'_>)| match rounding.error {
+        error if error > 0.0 => {
+            descriptive::mean(&condition.means(metric)).filter(|mean| *mean > 0.0).map_or(0.0, |mean| error / mean)
+        }
+        _ => 0.0,
+    };
+    of(conditions, metric).into_iter().zip(conditions).map(relative).collect()
+}
+
+/// The same of the mean of these metrics' logarithms, whose errors are independent.
+pub(super) fn of_mean_logarithm(conditions: &[ConditionTrials<'_>], metrics: &[String]) -> Vec<f64> {
+    let mut squares = vec![0.0; conditions.len()];
+    for metric in metrics {
+        squares.iter_mut().zip(of_logarithms(conditions, metric)).for_each(|(sum, error)| *sum += error * error);
+    }
+    squares.into_iter().map(|sum| sum.sqrt() / metrics.len().max(1) as f64).collect()
+}

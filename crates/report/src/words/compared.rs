@@ -1,0 +1,67 @@
+//! How the sides of a comparison were compared: in which blocks, and what is left out.
+
+use std::collections::BTreeSet;
+use tare_findings::compare::{MetricComparison, Note, Sessions};
+use tare_findings::figures::{count, list};
+
+/// More metrics than this are counted.
+const NAMED: usize = 3;
+
+/// Whether a condition of the first side was not compared.
+pub fn is_only_in_first(note: &Note, first: &str) -> bool {
+    matches!(note, Note::OnlyIn { side, .. } if side == first)
+}
+
+/// Whether judged metrics were compared block by block, over how many blocks, and with which trials left out.
+pub fn how_compared(metrics: &[&MetricComparison]) -> String {
+    let judged: Vec<&MetricComparison> = metrics.iter().copied().filter(|metric| metric.judged).collect();
+    let several = judged.iter().any(|metric| metric.condition != judged[0].condition);
+    let name = |metric: &MetricComparison| match several {
+        true => format!("{} of {}", metric.name, metric.condition),
+        false => metric.name.clone(),
+    };
+    let mut hows: Vec<(String, Vec<String>)> = Vec::new();
+    for metric in &judged {
+        let (how, name) = (how(metric), name(metric));
+        match hows.iter_mut().find(|(known, _)| *known == how) {
+            Some((_, names)) => names.push(name),
+            None => hows.push((how, vec![name])),
+        }
+    }
+    // Of several sides, each has a metric of the same name.
+    let unique: BTreeSet<&String> = hows.iter().flat_map(|(_, names)| names).collect();
+    let sentence = |(how, names): &(String, Vec<String>)| match hows.len() {
+        1 => format!("Compared {how}."),
+        _ if names.len() > NAMED || unique.len() < judged.len() => {
+            format!("{} of {} comparisons were made {how}.", names.len(), judged.len())
+        }
+        _ => format!("{} compared {how}.", list(names)),
+    };
+    hows.iter().map(sentence).collect::<Vec<_>>().join(" ")
+}
+
+fn how(metric: &MetricComparison) -> String {
+    let MetricComparison { trials_a, trials_b, left_out, .. } = metric;
+    let blocks = count(*trials_a, "block");
+    match (metric.paired, left_out) {
+        (true, 0) => format!("block by block, over {blocks}"),
+        (true, 1) => format!("block by block, over {blocks}; a trial whose block lacks the other side is left out"),
+        (true, _) => {
+            format!("block by block, over {blocks}; {left_out} trials whose blocks lack the other side are left out")
+        }
+        (false, _) if metric.one_run => format!(
+            "without blocks ({trials_a} and {trials_b} trials), because too few blocks have a trial of both sides: \
+             intervals include what changed between blocks"
+        ),
+        (false, _) => format!("as two runs, without blocks ({trials_a} and {trials_b} trials)"),
+    }
+}
+
+/// The same for sides of several sessions.
+pub fn how_compared_by_session(found: &Sessions) -> String {
+    let Sessions { a, b, paired, .. } = found;
+    match paired {
+        true => format!("Compared session by session, over {}.", count(*a, "session")),
+        false => format!("Compared by the means of sessions ({a} and {b})."),
+    }
+}
