@@ -31,7 +31,10 @@ use tare_topology::Machine;
 /// thread its process and class.
 ///
 /// 3: a trial that was disturbed and set aside has the outcome `disturbed`; `contaminated` before.
-pub const SCHEMA: u32 = 3;
+///
+/// 4: a search has its SLO as metric and limit, and a process that outlived a server its number and name; what was
+/// requested is called `requested`, `asked` before.
+pub const SCHEMA: u32 = 4;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedSetting {
@@ -130,10 +133,17 @@ pub struct RanOn {
     pub boot_id: Option<String>,
 }
 
+/// A process that outlived its server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outlived {
+    pub pid: i32,
+    pub name: String,
+}
+
 /// The host of the client threads, if it is not the server's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientHost {
-    #[serde(rename = "asked")]
+    #[serde(alias = "asked")]
     pub requested: String,
     /// Its own host name, and its boot id.
     #[serde(flatten)]
@@ -158,7 +168,8 @@ pub enum CopyMethod {
 /// How the data directory of a trial got the prepared content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DataRecord {
-    pub way: CopyMethod,
+    #[serde(alias = "way")]
+    pub copy_method: CopyMethod,
     pub files: usize,
     /// Size of the files including holes, bytes.
     pub bytes: u64,
@@ -236,10 +247,10 @@ pub struct TrialRecord {
     /// The build, how it was started and its settings; none in older records and without a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerRecord>,
-    /// Processes that the server had started and that were still running after its regular stop, as text; they were
-    /// then ended, but ran during the samples.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub outlived: Vec<String>,
+    /// Processes that the server had started and that were still running after its regular stop; they were then ended,
+    /// but ran during the samples.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::earlier::outlived")]
+    pub outlived: Vec<Outlived>,
     /// Programs that took CPU time in its disturbed samples, the largest first; empty in results of version 0.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed_by: Vec<Disturber>,

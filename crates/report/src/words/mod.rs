@@ -47,7 +47,7 @@ pub mod why;
 pub use answer::AnswerJson;
 pub use comparison::{
     adjusted_by, beyond_disturbance, build_verdict, comparison_sentence, difference, fails_more_by_test, identical,
-    note, notes, sides_of, size, verdict,
+    note, notes, sides_of, size, verdict, verdict_in_markdown,
 };
 pub(crate) use counters::{counters_head, generator, losses};
 pub(crate) use distance::distance;
