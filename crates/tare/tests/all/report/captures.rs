@@ -58,7 +58,7 @@ fn article_d_is_retrograde_before_the_fixes_and_not_after() {
         assert!((prediction.value - law.at(8.0)).abs() < 1e-6 * prediction.value);
     }
     let retrograde = summary.further_reading.iter().find(|line| line.starts_with("Negative scaling")).unwrap();
-    assert!(retrograde.contains("2 to 4 nodes") && retrograde.contains("binary=before workload=point_select"));
+    assert!(retrograde.contains("2 -> 4 nodes") && retrograde.contains("binary=before workload=point_select"));
     assert!(!retrograde.contains("after") && !retrograde.contains("read_only"), "{retrograde}");
 }
 
