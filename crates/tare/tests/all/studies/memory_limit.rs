@@ -96,7 +96,7 @@ fn a_plan_needs_no_more_memory_than_the_control_group_of_tare_allows() {
 fn the_counters_take_no_more_memory_than_the_control_group_of_tare_leaves() {
     // Less than 1 GB is not compared with the memory of the machine in a plan.
     let one = [("memory.limit_in_bytes", "256M")];
-    let Some(group) = ControlGroup::new("counters", &one, &[("memory.max", "256M")]) else {
+    let Some(group) = ControlGroup::new("memory", &one, &[("memory.max", "256M")]) else {
         println!("not tried: this user cannot limit the memory of a control group");
         return;
     };
