@@ -10,6 +10,7 @@
 
 use super::cache_lines::SharedLines;
 use super::disturbed::Disturber;
+use super::earlier::{self, Written};
 use super::events::SidesEvents;
 use super::plain::Plain;
 pub use super::plan::{
@@ -20,7 +21,7 @@ use super::search::SearchRecord;
 use super::server::ServerRecord;
 pub use super::settle::{Duet, SIDE, Session, Settle};
 use super::settled::SettledRecord;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_cpuset::CpuSet;
 use tare_topology::Machine;
@@ -140,6 +141,17 @@ pub struct Outlived {
     pub name: String,
 }
 
+fn outlived<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Outlived>, D::Error> {
+    let one = |written| match written {
+        Written::Now(process) => process,
+        Written::Earlier(text) => {
+            let (pid, name) = earlier::process(text);
+            Outlived { pid, name }
+        }
+    };
+    Ok(Vec::<Written<Outlived>>::deserialize(deserializer)?.into_iter().map(one).collect())
+}
+
 /// The host of the client threads, if it is not the server's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientHost {
@@ -216,7 +228,7 @@ pub struct TrialRecord {
     /// Whether it was measured, was disturbed or failed.
     pub outcome: Outcome,
     /// Why, if not ok; if ok, what disturbed it although it counts, because no attempt was clean.
-    #[serde(default, deserialize_with = "crate::earlier::reason")]
+    #[serde(default, deserialize_with = "earlier::reason")]
     pub reason: Option<String>,
     /// Where it ran; none in records of schema 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -249,7 +261,7 @@ pub struct TrialRecord {
     pub server: Option<ServerRecord>,
     /// Processes that the server had started and that were still running after its regular stop; they were then ended,
     /// but ran during the samples.
-    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::earlier::outlived")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "outlived")]
     pub outlived: Vec<Outlived>,
     /// Programs that took CPU time in its disturbed samples, the largest first; empty in results of version 0.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -368,6 +380,14 @@ pub enum Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_outlived_its_server_is_read_from_its_description() {
+        let read = |text: &str| outlived(&mut serde_json::Deserializer::from_str(text)).unwrap();
+        let process = |pid, name: &str| Outlived { pid, name: name.to_owned() };
+        let text = r#"["process 12 (a (b) c)", {"pid": 7, "name": "sleep"}, "process x (y)"]"#;
+        assert_eq!(read(text), [process(12, "a (b) c"), process(7, "sleep"), process(0, "process x (y)")]);
+    }
 
     #[test]
     fn records_of_before_schema_3_have_the_older_name_of_an_outcome() {

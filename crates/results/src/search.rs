@@ -1,8 +1,9 @@
 //! The record of a search for the highest rate that meets a service-level objective (SLO).
 
-use super::earlier;
+use super::earlier::{self, Written};
 use crate::client_limit::ClientLimit;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
 /// An upper limit of a latency metric.
@@ -18,11 +19,20 @@ impl fmt::Display for Slo {
     }
 }
 
+fn slo<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Slo, D::Error> {
+    match Written::deserialize(deserializer)? {
+        Written::Now(slo) => Ok(slo),
+        Written::Earlier(text) => earlier::slo(&text)
+            .map(|(metric, limit_ms)| Slo { metric, limit_ms })
+            .ok_or_else(|| D::Error::custom("expected METRIC <= MILLISECONDS")),
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchRecord {
     /// Number in the trial, from 0; those of dropped samples come first.
     pub search: usize,
-    #[serde(alias = "objective", deserialize_with = "earlier::slo")]
+    #[serde(alias = "objective", deserialize_with = "slo")]
     pub slo: Slo,
     /// Transactions per second without a rate limit, before the first step.
     pub closed_loop_tps: f64,
