@@ -4,12 +4,12 @@ PREFIX ?= /usr/local
 # A toolchain that rustup has just installed is not on the PATH of the shell that called make.
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 
-# In the order of their dependencies; the program and tidy are not published.
+# In the order of their dependencies; the other crates are parts of the program and not published.
 LIBRARIES := text files counters stats cpuset latency load topology noise
 
 .PHONY: arm book build check clean deb demo deny fuzz install kills limits package safeguards setup setup-arm test test-long test-numa tidy
 
-## demo: install what is missing, build, and measure what placement and luck do on this machine (about a minute after the build)
+## demo: install what is missing, build, and measure what placement and luck do on this machine (two minutes after the build)
 demo: build
 	./target/release/tare run first-look
 

@@ -199,7 +199,7 @@ fn a_setting_of_zero_is_refused_by_its_name() {
 fn a_run_larger_than_the_memory_is_refused_with_the_memory_needed() {
     let begin = Instant::now();
     for strategy in Strategy::ALL.iter().copied() {
-        let config = Config { data_blocks: 1 << 40, ..small(strategy) };
+        let config = Config { data_blocks: 1 << 40, available_bytes: 1 << 30, ..small(strategy) };
         let Err(Error::Memory { needed_bytes, available_bytes, .. }) = run(&config) else {
             panic!("{strategy} was not refused for its memory")
         };

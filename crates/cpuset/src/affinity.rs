@@ -65,9 +65,9 @@ fn and_return_to<T>(before: &CpuSet, work: impl FnOnce() -> T) -> Result<T, Affi
 /// A saved CPU affinity that a process restores between fork and exec, where it must not allocate memory. Entering a
 /// control group with a cpuset resets the affinity to all CPUs of the group.
 #[derive(Debug, Clone)]
-pub struct HeldAffinity(Mask);
+pub struct SavedAffinity(Mask);
 
-impl HeldAffinity {
+impl SavedAffinity {
     /// The affinity of the calling thread.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl HeldAffinity {
     ///
     /// # Errors
     /// The kernel's reason.
-    pub fn take_up(&self) -> io::Result<()> {
+    pub fn restore(&self) -> io::Result<()> {
         Ok(thread::sched_setaffinity(None, &self.0)?)
     }
 }
@@ -107,9 +107,9 @@ mod tests {
                 affinity_of(this).unwrap()
             });
             assert_eq!((seen.unwrap(), affinity_of(this).unwrap()), (last.clone(), before.clone()));
-            let held = HeldAffinity::of_this_thread().unwrap();
+            let held = SavedAffinity::of_this_thread().unwrap();
             bind_thread(this, &last).unwrap();
-            held.take_up().unwrap();
+            held.restore().unwrap();
             assert_eq!(affinity_of(this).unwrap(), before);
         });
         moved.join().unwrap();

@@ -17,7 +17,7 @@ mod index_set;
 mod limits;
 pub mod observe;
 
-pub use affinity::{HeldAffinity, affinity_of, bind_thread, keep_affinity};
+pub use affinity::{SavedAffinity, affinity_of, bind_thread, keep_affinity};
 pub use error::AffinityError;
 pub use index_set::{CpuSet, IndexSet, IndexSetError, MAX_INDEX, NodeSet, parse_index};
 pub use limits::{

@@ -117,8 +117,8 @@ impl Server for FakeServer {
         std::process::id()
     }
 
-    fn dialect(&self) -> &'static dyn Dialect {
-        &FakeDialect
+    fn engine(&self) -> &'static dyn Engine {
+        &Fake
     }
 
     fn data(&self) -> &Path {
@@ -131,10 +131,6 @@ impl Server for FakeServer {
 
     fn version(&self) -> &str {
         "1"
-    }
-
-    fn connect(&self) -> Result<Box<dyn Session>, EngineError> {
-        Fake.connect(&self.0)
     }
 
     fn setting(&self, _: &str) -> Result<Option<String>, EngineError> {

@@ -36,7 +36,9 @@ mod wire;
 
 pub use contract::address::{Address, Charset, ConnectTarget, PasswordKey, Tls, TlsIdentity, TlsMode, Transport};
 pub use contract::diagnostics::{Diagnostics, LockWait, SelfReport, Unavailable};
-pub use contract::dialect::{Backlog, BulkLoad, Collation, Counted, Dialect, Done, Identity, Index, PoolPages, Scan};
+pub use contract::dialect::{
+    Backlog, BulkLoad, Collation, Counted, Dialect, Done, Identity, Index, PoolPages, Scan, SysbenchDriver,
+};
 pub use contract::error::{EngineError, Scarce};
 pub use contract::option_file::{OptionFile, bytes, same_value};
 pub use contract::running::RunningServer;

@@ -248,13 +248,13 @@ pub fn spread_from<'l>(
     conditions: impl Iterator<Item = &'l tare_results::schema::Levels> + Clone,
 ) -> SpreadFrom {
     let levels =
-        |factor: &String| conditions.clone().filter_map(|levels| levels.get(factor)).collect::<BTreeSet<_>>().len();
+        |factor: &str| conditions.clone().filter_map(|levels| levels.get(factor)).collect::<BTreeSet<_>>().len();
     let shown = sources.ranking.iter().filter(|source| source.shown && source.share > 0.0);
     SpreadFrom {
         sources: shown
             .map(|source| ShownSource {
-                factor: source.factor.clone(),
-                levels: levels(&source.factor),
+                factor: source.term.factor(),
+                levels: levels(&source.term.factor()),
                 noisy_level: source.noisy_level.clone(),
                 quiet_level: source.quiet_level.clone(),
                 share: source.share,
@@ -323,12 +323,14 @@ pub(super) fn primary(conditions: &[ConditionTrials<'_>]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::super::spread_from::SpreadSource;
+    use super::super::term::TermFactor;
     use super::*;
 
     #[test]
     fn a_source_is_named_if_it_is_shown_and_has_a_share() {
         let source = |factor: &str, shown: bool, share: f64| SpreadSource {
-            factor: factor.into(),
+            term: TermFactor { factors: vec![factor.into()], level: None },
+            noisy_is_high: true,
             noisy_level: "on".into(),
             quiet_level: "off".into(),
             spread_ratio: 2.0,

@@ -8,7 +8,7 @@ use tare_results::Results;
 use tare_results::client_limit::ClientLimit;
 use tare_results::covariate::FOREIGN_FRACTION;
 use tare_results::schema::{SampleRecord, ThreadClass, TrialRecord};
-use tare_results::search::Limit;
+use tare_results::search::{Limit, Slo};
 
 /// Minimum share of the time that clients wait for a CPU, on CPUs that no server thread uses.
 const WAITED: f64 = 0.25;
@@ -29,8 +29,8 @@ pub struct ClientFindings<'r> {
     pub more_stalls: usize,
     /// Seconds with less than half of their sample's usual throughput, of samples without a stall.
     pub slow_s: f64,
-    /// Conditions whose rate searches reached the limit of the client, with the objective.
-    pub searches: Vec<InTrials<'r, (&'r str, ClientLimit)>>,
+    /// Conditions whose rate searches reached the limit of the client, with the SLO.
+    pub searches: Vec<InTrials<'r, (&'r Slo, ClientLimit)>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -77,7 +77,7 @@ impl<'r> ClientFindings<'r> {
         waited.retain(|found| limited.iter().all(|limited| limited.condition != found.condition));
         let searches = in_trials(&trials, |trial| {
             trial.searches.iter().find_map(|search| match search.limit {
-                Some(Limit::Client(why)) => Some((search.objective.as_str(), why)),
+                Some(Limit::Client(why)) => Some((&search.slo, why)),
                 _ => None,
             })
         });

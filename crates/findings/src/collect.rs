@@ -4,6 +4,7 @@ use super::state::{self, State};
 use super::taken;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use tare_results::metric;
 use tare_results::schema::{Levels, Outcome, Plan, PlannedCondition, TrialRecord};
 use tare_results::server::LowOptimisation;
@@ -13,6 +14,8 @@ use tare_results::{Results, Source};
 pub struct ConditionTrials<'a> {
     pub name: &'a str,
     pub levels: &'a Levels,
+    /// The factors of all conditions in the order of the study.
+    pub factors: Arc<[String]>,
     /// Analysed trials: clean ones, and disturbed ones if no attempt at a clean one was left.
     pub ok: Vec<&'a TrialRecord>,
     /// Gave no result; counted and listed.
@@ -55,11 +58,13 @@ pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
     let first = decision.filter(|decision| !decision.pilot_counts).map_or(0, |decision| decision.first_trial);
     // A CSV file has blocks if it has a column of them; without that column all are 0.
     let blocked = results.plan.is_some() || results.trials.iter().any(|trial| trial.block > 0);
+    let factors: Arc<[String]> = results.factors().into();
     for trial in results.trials.iter().filter(|trial| trial.trial >= first) {
         let index = *places.entry(trial.condition.as_str()).or_insert_with(|| {
             conditions.push(ConditionTrials {
                 name: &trial.condition,
                 levels: &trial.levels,
+                factors: Arc::clone(&factors),
                 ok: Vec::new(),
                 failed: Vec::new(),
                 put_aside: Vec::new(),

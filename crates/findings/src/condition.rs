@@ -29,7 +29,7 @@ pub struct ConditionSummary {
     pub failed_trials: usize,
     pub failed_attempts: usize,
     /// Disturbed attempts that were set aside for another one.
-    pub put_aside_trials: usize,
+    pub set_aside_trials: usize,
     /// Spread over the primary metrics; null below two trials.
     pub spread: Option<Spread>,
 }

@@ -248,12 +248,11 @@ fn described(effect: effects::Effect, columns: &[Column], metric: &str) -> Effec
 pub(super) fn sources(conditions: &[ConditionTrials<'_>], rate: f64) -> Option<SpreadSources> {
     let columns = columns(conditions)?;
     let found = found_sources(conditions, &columns, rate)?;
-    let own = |term: &str| columns.iter().find(|column| column.term.to_string() == term);
     let ranking: Vec<SpreadSource> = found
         .ranking
         .iter()
         .filter_map(|source| {
-            let column = own(&source.factor)?;
+            let column = columns.get(source.factor)?;
             let (noisy, quiet) = if source.noisy_level {
                 (&column.high_words, &column.low_words)
             } else {
@@ -262,7 +261,8 @@ pub(super) fn sources(conditions: &[ConditionTrials<'_>], rate: f64) -> Option<S
             // From the ratio of variances, high to low level, to the ratio of CoVs, noisy to quiet level.
             let cov = |ratio: f64| if source.noisy_level { ratio.sqrt() } else { ratio.sqrt().recip() };
             Some(SpreadSource {
-                factor: column.term.factor(),
+                term: column.term.clone(),
+                noisy_is_high: source.noisy_level,
                 noisy_level: noisy.clone(),
                 quiet_level: quiet.clone(),
                 spread_ratio: cov(source.spread_ratio.value),
@@ -289,11 +289,12 @@ fn share_anew(
     found: &effects::SpreadRanking,
     rate: f64,
 ) {
-    let mut kept: Vec<Column> = Vec::new();
-    let shown = found.ranking.iter().filter(|source| source.shown);
-    for column in shown.filter_map(|source| columns.iter().find(|c| c.term.to_string() == source.factor)) {
+    let (mut kept, mut places): (Vec<Column>, Vec<usize>) = Default::default();
+    for source in found.ranking.iter().filter(|source| source.shown) {
+        let Some(column) = columns.get(source.factor) else { continue };
         if !kept.iter().any(|other| other.factor == column.factor) {
             kept.push(column.clone());
+            places.push(source.factor);
         }
     }
     let has = |condition: &&ConditionTrials<'_>| {
@@ -302,13 +303,13 @@ fn share_anew(
     let rest: Vec<ConditionTrials<'_>> = conditions.iter().filter(has).cloned().collect();
     let again = found_sources(&rest, &kept, rate).map_or(Vec::new(), |again| again.ranking);
     for (source, found) in sources.ranking.iter_mut().zip(&found.ranking) {
-        source.share = again.iter().find(|other| other.factor == found.factor).map_or(0.0, |other| other.share);
+        source.share =
+            again.iter().find(|other| places.get(other.factor) == Some(&found.factor)).map_or(0.0, |other| other.share);
     }
     sources.unexplained = 1.0 - sources.ranking.iter().map(|source| source.share).sum::<f64>();
 }
 
 fn found_sources(conditions: &[ConditionTrials<'_>], columns: &[Column], rate: f64) -> Option<effects::SpreadRanking> {
-    let names: Vec<String> = columns.iter().map(|column| column.term.to_string()).collect();
     let metrics = collect::all_metrics(conditions);
     let of_metric = |name: &String| {
         let trials: Vec<Vec<(usize, f64)>> = conditions.iter().map(|c| c.numbered(name)).collect();
@@ -324,17 +325,18 @@ fn found_sources(conditions: &[ConditionTrials<'_>], columns: &[Column], rate: f
     }
     let blocks = first.blocks.clone();
     let cells: Vec<Vec<Cell>> = primary.into_iter().map(|response| response.cells).collect();
-    effects::sources_at(&names, &cells, &blocks, CONFIDENCE, rate).ok()
+    effects::sources_at(columns.len(), &cells, &blocks, CONFIDENCE, rate).ok()
 }
 
 /// The columns of the factors that vary; none if a condition does not set one of them, or if there are too many.
 fn columns(conditions: &[ConditionTrials<'_>]) -> Option<Vec<Column>> {
     let measured: Vec<&ConditionTrials<'_>> = conditions.iter().filter(|condition| !condition.ok.is_empty()).collect();
     let mut names = varying_factors(measured.iter().map(|condition| condition.levels));
-    // In the order of the condition's name, which is the study's order, so that terms read `aslr:ahi` as the study
-    // wrote them.
+    // In the order of the study, so that terms read `aslr:ahi` as the study wrote them.
     let first = measured.first()?;
-    names.sort_by_key(|name| (name == SIDE, first.name.find(&format!("{name}=")).unwrap_or(usize::MAX)));
+    names.sort_by_key(|name| {
+        (name == SIDE, first.factors.iter().position(|factor| factor == name).unwrap_or(usize::MAX))
+    });
     let mut columns = Vec::new();
     for factor in names {
         let levels: Option<BTreeSet<&String>> = measured.iter().map(|c| c.levels.get(&factor)).collect();

@@ -3,7 +3,7 @@
 use crate::mode::{Middle, Mode};
 use tare_stats::Interval;
 use tare_text::{TOO_LONG, is_zero, unsigned_zero};
-pub use tare_text::{count, decimal, percent};
+pub use tare_text::{count, decimal, list, percent};
 
 /// How the values of one metric are formatted in one table or on one axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -250,15 +250,6 @@ pub fn is_known(mean: f64, interval: Interval) -> bool {
 /// Half of an interval as a share of its mean: `±3.2%`; `±?` if it exceeds the mean, which is then unknown.
 pub fn half_width(half: f64) -> String {
     if half <= 1.0 { format!("±{}", percent(half)) } else { "±?".to_owned() }
-}
-
-/// Words joined as in a sentence: `a`, `a and b`, `a, b and c`.
-pub fn list(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }
 
 /// A p-value as text, never 0.

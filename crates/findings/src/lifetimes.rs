@@ -113,6 +113,7 @@ mod tests {
             let conditions = [0, 1].map(|place: usize| ConditionTrials {
                 name: names[place],
                 levels: &levels,
+                factors: [].into(),
                 ok: records[place].iter().collect(),
                 failed: Vec::new(),
                 put_aside: Vec::new(),

@@ -112,8 +112,16 @@ mod tests {
     }
 
     fn of<'a>(name: &'a str, levels: &'a Levels, trials: &'a [TrialRecord]) -> ConditionTrials<'a> {
-        let (failed, put_aside) = (Vec::new(), Vec::new());
-        ConditionTrials { name, levels, ok: trials.iter().collect(), failed, put_aside, blocked: true, at_best: false }
+        ConditionTrials {
+            name,
+            levels,
+            factors: [].into(),
+            ok: trials.iter().collect(),
+            failed: Vec::new(),
+            put_aside: Vec::new(),
+            blocked: true,
+            at_best: false,
+        }
     }
 
     #[test]

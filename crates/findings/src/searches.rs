@@ -1,4 +1,4 @@
-//! Searches for the highest rate that meets an objective, if their result is less reliable than usual.
+//! Searches for the highest rate that meets an SLO, if their result is less reliable than usual.
 
 use super::collect::ConditionTrials;
 use serde::Serialize;
@@ -12,12 +12,12 @@ pub const FEWEST_BEYOND: f64 = 100.0;
 pub struct SearchNotes {
     pub condition: String,
     pub searches: usize,
-    /// How many searches had fewer than 100 transactions beyond the objective's percentile, in the step at the found
+    /// How many searches had fewer than 100 transactions beyond the percentile of the SLO, in the step at the found
     /// rate.
     pub scarce: usize,
     /// The smallest number of transactions beyond the percentile; null if no search recorded it.
     pub fewest_beyond: Option<f64>,
-    /// How many searches did not converge: lower rates did not meet the objective and higher ones did.
+    /// How many searches did not converge: lower rates did not meet the SLO and higher ones did.
     pub without_end: usize,
     /// The range of rates in which these searches did not converge, transactions per second; null if all converged.
     pub bracket_tps: Option<[f64; 2]>,

@@ -1,7 +1,8 @@
 //! Which factors make the trials of a condition differ.
 
 use super::ends;
-use serde::Serialize;
+use super::term::TermFactor;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use tare_stats::Interval;
 
@@ -14,7 +15,12 @@ pub struct SpreadSources {
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpreadSource {
-    pub factor: String,
+    /// The term of the factor's effects.
+    #[serde(rename = "factor", serialize_with = "factor_of")]
+    pub term: TermFactor,
+    /// Whether the noisy level is the one that effects name first.
+    #[serde(skip)]
+    pub noisy_is_high: bool,
     pub noisy_level: String,
     pub quiet_level: String,
     /// Ratio of the between-trial CoVs, noisy level to quiet one, over all primary metrics together.
@@ -26,6 +32,10 @@ pub struct SpreadSource {
     /// Adjusted for the number of factors.
     pub p_value: f64,
     pub shown: bool,
+}
+
+fn factor_of<S: Serializer>(term: &TermFactor, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&term.factor())
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -28,7 +28,7 @@ impl std::ops::AddAssign for Queries {
 pub enum Attempt {
     /// The transaction is complete.
     Done(Queries),
-    /// The database asked to run it again (deadlock, lock timeout, busy). [`Client::transaction`] is called again
+    /// The database requests that it runs again (deadlock, lock timeout, busy). [`Client::transaction`] is called again
     /// immediately, with new random numbers. The latency includes all attempts, and the transaction counts once.
     Restart(Queries),
     /// The server is not reachable, and the client has already waited a moment. [`Client::transaction`] is called again

@@ -59,7 +59,9 @@ pub use journal::{
     Journal, Outcome, RestoreReport, Restored, ThreadAffinities, boot_id, recover, recover_trial, verify_as_found,
 };
 pub use lock::{HostLock, Patience, TrialLock};
-pub use memory_group::{MemoryConfines, MemoryGroup, MemoryGroups, memory_limit_bytes, own_memory_limit_bytes};
+pub use memory_group::{
+    MemoryConfines, MemoryGroup, MemoryGroups, memory_limit_bytes, own_memory_left_bytes, own_memory_limit_bytes,
+};
 pub use oom::OomKills;
 pub use session::{Applied, Session};
 pub use setting::{Availability, Level, Setting};

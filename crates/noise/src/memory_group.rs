@@ -85,7 +85,7 @@ impl MemoryGroups {
         let read = |path| proc_text(path).unwrap_or_default();
         let found = candidates(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"), controllers);
         let mut why =
-            format!("no control group hierarchy of this machine has the controller {}", controllers.join(" and "));
+            format!("no control group hierarchy of this machine has the controller {}", tare_text::list(controllers));
         for (version, above) in found {
             match Self::at(version, above, controllers) {
                 Ok(groups) => return Ok(groups),
@@ -212,6 +212,26 @@ pub fn own_memory_limit_bytes() -> Option<u64> {
     lowest(limit_files_of(std::process::id()))
 }
 
+/// The memory that the control groups of this process leave it, bytes: the lowest over its groups of limit minus use.
+/// Cached parts of files count as free. `None` if no group has a limit.
+pub fn own_memory_left_bytes() -> Option<u64> {
+    left(limit_files_of(std::process::id()))
+}
+
+fn left(files: Vec<Vec<PathBuf>>) -> Option<u64> {
+    let of_group = |limit: PathBuf| {
+        let (used, of_below) = match limit.ends_with(LIMIT_FILES_1[0]) {
+            true => ("memory.usage_in_bytes", "total_"),
+            false => ("memory.current", ""),
+        };
+        let cached = |list: &str| counted(&limit.with_file_name("memory.stat"), &format!("{of_below}{list}_file"));
+        let cached = ["active", "inactive"].into_iter().filter_map(cached).fold(0, u64::saturating_add);
+        let used = number(&limit.with_file_name(used)).unwrap_or(0).saturating_sub(cached);
+        Some(number(&limit)?.saturating_sub(used))
+    };
+    files.into_iter().flatten().filter_map(of_group).min()
+}
+
 fn lowest(files: Vec<Vec<PathBuf>>) -> Option<u64> {
     files.into_iter().flatten().filter_map(|file| number(&file)).min()
 }
@@ -243,8 +263,13 @@ pub(crate) fn kills(group: &Path) -> Option<u64> {
 
 /// The same from one file of counters.
 pub(crate) fn killed(file: &Path) -> Option<u64> {
-    let counted = |line: &str| line.split_once(' ').filter(|(name, _)| *name == "oom_kill")?.1.parse().ok();
-    fs::read_to_string(file).ok()?.lines().find_map(counted)
+    counted(file, "oom_kill")
+}
+
+/// A number of a file with one name and number in each line.
+fn counted(file: &Path, of: &str) -> Option<u64> {
+    let number = |line: &str| line.split_once(' ').filter(|(name, _)| *name == of)?.1.parse().ok();
+    fs::read_to_string(file).ok()?.lines().find_map(number)
 }
 
 /// The number in a file; `None` also for `max`.
@@ -326,5 +351,16 @@ mod tests {
         limit("one/c/memory.limit_in_bytes", "9223372036854771712\n");
         assert_eq!(found("0::/a/b\n4:memory:/box/c\n"), Some(2000));
         assert_eq!(found("4:memory:/boxes/c\n"), None, "a group next to the mounted one");
+
+        let left = |own: &str| left(limit_files(&mounts, own));
+        assert_eq!(left("0::/a/bc\n"), Some(1000), "nothing is used");
+        limit("two/a/memory.current", "2900\n");
+        limit("two/a/bc/memory.current", "500\n");
+        assert_eq!([left("0::/a/bc\n"), left("0::/\n")], [Some(100), None], "the group above has the least left");
+        limit("two/a/memory.stat", "anon 900\ninactive_file 1500\nactive_file 500\n");
+        assert_eq!(left("0::/a/bc\n"), Some(500), "cached files can be dropped");
+        limit("one/memory.usage_in_bytes", "1900\n");
+        limit("one/memory.stat", "inactive_file 0\ntotal_inactive_file 300\n");
+        assert_eq!(left("4:memory:/box/c\n"), Some(400));
     }
 }

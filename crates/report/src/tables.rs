@@ -6,17 +6,20 @@ use crate::words::{between, build_verdict, hash, lines, why};
 use std::collections::BTreeSet;
 use tare_findings::builds::BuildComparison;
 use tare_findings::captures::Grown;
+use tare_findings::condition::{ConditionSummary, Spread};
 use tare_findings::counters::{CounterCell, CounterTable};
 use tare_findings::effects::Effect;
 use tare_findings::factors::words_of;
-use tare_findings::figures::{Scale, change, changes_of, decimal, figure, percent, times};
+use tare_findings::figures::{Scale, change, changes_of, decimal, figure, is_known, percent, times};
 use tare_findings::grid::PlacementGrid;
 use tare_findings::history::{MetricHistory, Segment};
 use tare_findings::lines::LineSummary;
 use tare_findings::relative::{GroupRatios, RelativeCell, RelativeTable};
+use tare_findings::scaling::Scaling;
 use tare_findings::summary::Summary;
 use tare_findings::time::{ConditionTime, Counted, EventSide};
 use tare_findings::why::{EventChange, PartChange, Why};
+use tare_results::metric;
 use tare_stats::{Estimate, Interval};
 
 #[derive(Clone, Copy)]
@@ -58,6 +61,74 @@ pub fn builds(builds: &[BuildComparison]) -> Table<'_> {
     };
     let heads = vec![L("at"), L("build"), R("ratio"), R("95% interval"), L("verdict")];
     Table { heads, rows: builds.iter().map(row).collect() }
+}
+
+/// A value above its interval.
+fn with_interval(value: f64, ci: Option<Interval>, decimals: usize) -> String {
+    let number = |value: f64| decimal(value, decimals);
+    let interval = ci.map_or(String::new(), |ci| format!("\n{} to {}", number(ci.low), number(ci.high)));
+    number(value) + &interval
+}
+
+/// The scalability law of each ladder.
+pub fn laws(laws: &[Scaling]) -> Table<'static> {
+    let row = |law: &Scaling| {
+        cells![
+            &law.metric,
+            &law.over,
+            words_of(&law.levels),
+            with_interval(law.lambda, law.lambda_ci, 1),
+            with_interval(law.sigma, law.sigma_ci, 4),
+            with_interval(law.kappa, law.kappa_ci, 6),
+            law.peak.map_or("none".to_owned(), |peak| decimal(peak, 1)),
+            if law.retrograde { "yes" } else { "no" },
+        ]
+    };
+    let of_law = [R("base rate"), R("contention"), R("coherency"), R("peak at"), L("negative")];
+    let heads = [L("metric"), L("over"), L("at")].into_iter().chain(of_law).collect();
+    Table { heads, rows: laws.iter().map(row).collect() }
+}
+
+/// The gain of each step of a ladder and the prediction of its law, for the headline metric, with a head.
+pub fn steps(summary: &Summary) -> Option<(String, Table<'static>)> {
+    const UNKNOWN: &str = "?";
+    let headline = summary.headline_metric.as_deref()?;
+    let unit = metric::describe(headline).unit;
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    let mut known = "";
+    for law in summary.scaling.iter().filter(|law| law.metric == headline) {
+        for step in &law.steps {
+            let negative = if step.retrograde { "yes" } else { "" };
+            let name = format!("{} to {} {}", step.from, step.to, law.over);
+            let mut row = cells![words_of(&law.levels), name, times(step.ratio)];
+            row.extend([interval(step.ci, times), negative.into()]);
+            rows.push(row);
+        }
+        if let Some(predicted) = &law.prediction {
+            let ends = match predicted.ci {
+                Some(ci) if !is_known(predicted.value, ci) => {
+                    known = "; ?: not known from so few trials";
+                    UNKNOWN.into()
+                }
+                ci => interval(ci, |value| figure(value, unit)),
+            };
+            let name = format!("{} {}: predicted", predicted.n, law.over);
+            let mut row = cells![words_of(&law.levels), name, figure(predicted.value, unit)];
+            row.extend([ends, "".into()]);
+            rows.push(row);
+        }
+    }
+    let head = format!("steps of {headline} (gain: after / before; predictions were not measured{known})");
+    let heads = vec![L("at"), L("step"), R("gain"), R("95% interval"), L("negative")];
+    (!rows.is_empty()).then_some((head, Table { heads, rows }))
+}
+
+/// The spread of each condition over several metrics, the steadiest condition first.
+pub fn spreads(summary: &Summary) -> Vec<(&ConditionSummary, &Spread)> {
+    let all = summary.conditions.iter().filter_map(|condition| Some((condition, condition.spread.as_ref()?)));
+    let mut rows: Vec<_> = all.filter(|(_, spread)| spread.metrics > 1).collect();
+    rows.sort_by(|a, b| a.1.range_average.total_cmp(&b.1.range_average));
+    rows
 }
 
 /// Shares that grow along a ladder; the heads are those of the name and of the share at both ends.
@@ -258,6 +329,13 @@ pub fn scale_of(grid: &PlacementGrid, summary: &Summary) -> Scale {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_law_of_any_size_fits_its_column() {
+        let ci = Some(Interval { low: -1e299, high: 3e300 });
+        assert_eq!(with_interval(1e300, ci, 1), "1.00e300\n-1.00e299 to 3.00e300");
+        assert_eq!(with_interval(0.02671, None, 4), "0.0267");
+    }
 
     #[test]
     fn a_small_figure_keeps_two_digits_next_to_large_ones() {

@@ -132,7 +132,7 @@ fn without_mark(content: impl Read) -> impl Read {
 
 /// Position of each column in the file; their order is free, their names are fixed.
 fn order_of(file: &File<'_>, header: &csv::StringRecord) -> Result<Order, ReadError> {
-    let expected = format!("the header {}, and maybe {}", COLUMNS.join(","), FURTHER.join(", "));
+    let expected = format!("the header {}, and maybe {}", COLUMNS.join(","), tare_text::list(&FURTHER));
     for (index, name) in header.iter().enumerate() {
         if !COLUMNS.contains(&name) && !FURTHER.contains(&name) {
             // A column of the other tables that `tare export` writes.

@@ -14,6 +14,28 @@ fn alone(reason: &str) -> &str {
     rest.strip_prefix("for no attempt is left: ").or_else(without).unwrap_or(reason)
 }
 
+/// A value that earlier versions wrote as text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub enum Written<T> {
+    Now(T),
+    Earlier(String),
+}
+
+/// Metric and milliseconds of an SLO, which earlier versions wrote as in a study: `latency_ms_p99 <= 5`.
+pub fn slo(text: &str) -> Option<(String, f64)> {
+    let (metric, limit_ms) = text.split_once(" <= ")?;
+    Some((metric.to_owned(), limit_ms.parse().ok()?))
+}
+
+/// Number and name of a process that outlived its server, which earlier versions described: `process 123 (name)`.
+/// Another description has the number 0.
+pub fn process(text: String) -> (i32, String) {
+    let found = text.strip_prefix("process ").and_then(|rest| rest.strip_suffix(')')?.split_once(" ("));
+    let found = found.and_then(|(pid, name)| Some((pid.parse().ok()?, name.to_owned())));
+    found.unwrap_or((0, text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,6 +2,7 @@
 
 use super::captures::Captures;
 use super::lines::DamagedLine;
+use super::names::factors_in;
 use super::schema::{Environment, Plan, TrialRecord};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -50,4 +51,14 @@ pub struct Results {
     pub damaged: Vec<DamagedLine>,
     /// Problems with the files, one sentence each.
     pub warnings: Vec<String>,
+}
+
+impl Results {
+    /// The factors of all conditions, in the order of the study.
+    pub fn factors(&self) -> Vec<String> {
+        match &self.plan {
+            Some(plan) if !plan.factors.is_empty() => plan.factors.clone(),
+            _ => factors_in(self.trials.iter().map(|trial| (trial.condition.as_str(), &trial.levels))),
+        }
+    }
 }

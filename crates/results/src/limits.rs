@@ -50,7 +50,8 @@ pub(super) fn within_limits(record: &TrialRecord) -> TrialRecord {
         cut(&mut setting.level);
         setting.found.iter_mut().for_each(cut);
     }
-    record.captures_missing.values_mut().chain(&mut record.outlived).for_each(cut);
+    let outlived = record.outlived.iter_mut().map(|process| &mut process.name);
+    record.captures_missing.values_mut().chain(outlived).for_each(cut);
     if let Some(server) = &mut record.server {
         server.arguments.iter_mut().chain(server.build.values_mut()).for_each(cut);
         server.changed.values_mut().for_each(|setting| cut(&mut setting.value));

@@ -7,7 +7,7 @@ use crate::error::{DirectoryError, ReadError};
 use crate::limits::{MOST_BYTES, MOST_DAMAGED, MOST_METRICS_OF_RECORDS};
 use crate::lines;
 use crate::lists::{Found, OutOfRange};
-use crate::schema::{Levels, PlannedTrial};
+use crate::schema::{Levels, Outlived, PlannedTrial};
 use crate::store::write_plan;
 use serde_json::{Value, json};
 use std::io::Read;
@@ -61,7 +61,7 @@ fn every_list_of_a_record_has_a_limit_and_is_named_with_it() {
     whole["server"] = json!({"product": "x", "version": "1", "path": "/x", "arguments": []});
     whole["settled"] = json!({"statements_s": 0.0, "waited_s": 0.0, "settled": true, "left": {}});
     whole["lifetime"] = json!({"number": 0, "place": 0, "order": []});
-    whole["searches"] = json!([{"search": 0, "objective": "", "closed_loop_tps": 1.0, "steps": []}]);
+    whole["searches"] = json!([{"search": 0, "objective": "latency_ms_p99 <= 5", "closed_loop_tps": 1.0, "steps": []}]);
     whole["capture_sample"] =
         json!({"elapsed_s": 1.0, "tps": 1.0, "tps_ratio": 1.0, "events": {"client": side, "server": side}});
     let line = SharedLine { accesses: vec![LineAccess::default()], ..SharedLine::default() };
@@ -119,7 +119,7 @@ fn every_list_of_a_record_has_a_limit_and_is_named_with_it() {
         "samples[0].threads[0].seen_cpus"
     );
     let took = vec![1.0; MOST_READINGS + 1];
-    assert_eq!(refused(&|r| r.warm_up = [("q1_s".to_owned(), took.clone())].into()), "warm_up[\"q1_s\"].s");
+    assert_eq!(refused(&|r| r.warm_up = [("q1_s".to_owned(), took.clone())].into()), "warm_up");
 }
 
 #[test]
@@ -155,6 +155,23 @@ fn every_list_of_a_plan_has_a_limit_and_is_named_with_it() {
     let wide = at(&whole, "/conditions/0/placement/client", json!([vec![1; MOST_CPUS + 1]]));
     let refused = serde_json::from_value::<Plan>(wide).unwrap().check().unwrap_err();
     assert_eq!(refused.field, "conditions[0].placement.client");
+    holds::<Plan>(&whole, "/factors", names);
+}
+
+#[test]
+fn every_list_of_a_machine_and_of_what_was_captured_has_a_limit_and_is_named_with_it() {
+    let machine = json!({"origin": "this", "packages": [], "dies": [], "caches": [], "cores": [], "pus": [], "nodes": [],
+        "cpu_kinds": [], "distances": [], "excluded": {"offline": "", "cgroup": "", "affinity": "", "cgroup_nodes": ""}});
+    holds::<Machine>(&machine, "/distances", |count| vec![json!([]); count].into());
+    let wide = at(&machine, "/distances", json!([vec![1; MOST_CPUS + 1]]));
+    assert_eq!(serde_json::from_value::<Machine>(wide).unwrap().check().unwrap_err().field, "distances");
+    let none = json!({"threads": 0, "samples": 0, "running_samples": 0, "exact": true, "parts": []});
+    let waits = json!({"schema": 1, "elapsed_s": 1.0, "looks": 0, "looking_cpu_s": 0.0, "connections": none,
+        "background": none, "stacks": {"read": 0, "whole": 0, "callers": []}});
+    let caller = json!({"chain": "a;b", "fraction": 0.1});
+    holds::<WaitsFile>(&waits, "/stacks/callers", |count| vec![caller.clone(); count].into());
+    let part = json!({"time": "ran", "threads": 1, "fraction": 0.1});
+    holds::<WaitsFile>(&waits, "/background/parts", |count| vec![part.clone(); count].into());
 }
 
 #[test]
@@ -205,7 +222,7 @@ fn a_list_that_is_too_long_is_reported_with_its_file_and_never_written() {
     // Output of a program may be of any length: the record is kept with the part that is within the limits.
     let mut long_record = record();
     long_record.samples[0].tps_each_second = vec![1.5; MOST_READINGS + 1];
-    long_record.outlived = vec!["x".to_owned(); MOST_NAMES + 1];
+    long_record.outlived = vec![Outlived { pid: 1, name: "x".to_owned() }; MOST_NAMES + 1];
     append_trial(&folder, &long_record).unwrap();
     let read = lines::read(&folder).unwrap();
     assert_eq!((read.trials.len(), read.damaged.len(), read.damaged[0].line), (1, 1, 1));

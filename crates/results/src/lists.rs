@@ -104,6 +104,13 @@ pub(super) fn all<'t, T: Limited + 't>(field: &str, list: impl IntoIterator<Item
     })
 }
 
-pub(super) fn part<T: Limited>(field: &str, part: Option<&T>) -> Checked {
-    part.map_or(Ok(()), |part| part.check().map_err(|out_of_range| out_of_range.within(field)))
+/// Checks the lengths of the lists in a list or map.
+pub(super) fn widths<'t, T: 't>(field: &str, rows: impl IntoIterator<Item = &'t Vec<T>>, most: usize) -> Checked {
+    each([(field, rows.into_iter().map(Vec::len).max().unwrap_or(0), most)])
+}
+
+impl<T: Limited> Limited for Option<T> {
+    fn check(&self) -> Checked {
+        self.as_ref().map_or(Ok(()), T::check)
+    }
 }

@@ -32,6 +32,7 @@ pub(super) fn of_plan(plan: &mut Plan) {
         plain(&mut condition.name);
         levels(&mut condition.levels);
     }
+    plan.factors.iter_mut().for_each(plain);
     plan.trials.iter_mut().for_each(|trial| plain(&mut trial.condition));
     if let Some(Settle { a, b, metric, controls, duet, .. }) = &mut plan.settle {
         let duet = duet.iter_mut().flat_map(|duet| [&mut duet.a, &mut duet.b]);
@@ -77,6 +78,21 @@ pub fn levels_of(condition: &str) -> Levels {
         }
     }
     levels
+}
+
+/// The factors of conditions in the order in which their names have them: of a CSV file, and of a plan from before
+/// plans had [`Plan::factors`].
+pub(super) fn factors_in<'c>(conditions: impl Iterator<Item = (&'c str, &'c Levels)>) -> Vec<String> {
+    let mut found: Vec<&String> = Vec::new();
+    for (name, levels) in conditions {
+        // A level may have blanks and other factors' names, as a command has, so a factor is a word before `=`.
+        let words = format!(" {name}");
+        let place = |factor: &str| words.find(&format!(" {factor}=")).unwrap_or(usize::MAX);
+        let mut new: Vec<&String> = levels.keys().filter(|factor| !found.contains(factor)).collect();
+        new.sort_by_key(|factor| place(factor));
+        found.extend(new);
+    }
+    found.into_iter().cloned().collect()
 }
 
 #[cfg(test)]
@@ -130,5 +146,14 @@ mod tests {
         assert!(levels_of("plain name").is_empty());
         assert!(levels_of("a=1 plain").is_empty());
         assert_eq!(levels_of("options=x=1").get("options").map(String::as_str), Some("x=1"));
+    }
+
+    #[test]
+    fn factors_keep_the_order_of_the_names_even_if_one_ends_like_another() {
+        let (first, second) = ("max_rows=1 command=./x --rows 2 rows=3", "rows=1 added=1");
+        let levels = |factors: &[&str]| factors.iter().map(|name| ((*name).to_owned(), "x".to_owned())).collect();
+        let of: [Levels; 2] = [levels(&["command", "max_rows", "rows"]), levels(&["added", "rows"])];
+        let found = factors_in([(first, &of[0]), (second, &of[1])].into_iter());
+        assert_eq!(found, ["max_rows", "command", "rows", "added"]);
     }
 }

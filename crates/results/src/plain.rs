@@ -170,7 +170,7 @@ mod tests {
             assert_eq!(plain.place(number), Some(Place::Known(place)));
             assert!(plain.set(place, metric, value));
         }
-        assert!(!plain.set(0, "a", 9.0), "a second value is told");
+        assert!(!plain.set(0, "a", 9.0), "a second value is reported");
         plain.finish();
         let shown: Vec<String> = plain.columns().map(|(name, values)| format!("{name} {values:?}")).collect();
         assert_eq!(shown, ["a [9.0, NaN, 3.0]", "b [NaN, 2.0, NaN]"]);

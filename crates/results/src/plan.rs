@@ -74,6 +74,9 @@ pub struct Plan {
     pub client_machines: BTreeMap<String, Fingerprint>,
     /// Seed of the order and of every trial's load.
     pub seed: u64,
+    /// The factors in the order of the study; empty in older plans.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub factors: Vec<String>,
     pub conditions: Vec<PlannedCondition>,
     /// The schedule over the realizable conditions.
     pub trials: Vec<PlannedTrial>,
@@ -213,7 +216,8 @@ pub struct Decision {
 /// What was cut from a study to fit a time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Within {
-    pub asked_s: f64,
+    #[serde(alias = "asked_s")]
+    pub requested_s: f64,
     pub whole_s: f64,
     pub whole_trials: usize,
     /// Levels that are not measured, by factor.

@@ -10,6 +10,7 @@
 
 use super::cache_lines::SharedLines;
 use super::disturbed::Disturber;
+use super::earlier::{self, Written};
 use super::events::SidesEvents;
 use super::plain::Plain;
 pub use super::plan::{
@@ -20,7 +21,7 @@ use super::search::SearchRecord;
 use super::server::ServerRecord;
 pub use super::settle::{Duet, SIDE, Session, Settle};
 use super::settled::SettledRecord;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_cpuset::CpuSet;
 use tare_topology::Machine;
@@ -31,7 +32,10 @@ use tare_topology::Machine;
 /// thread its process and class.
 ///
 /// 3: a trial that was disturbed and set aside has the outcome `disturbed`; `contaminated` before.
-pub const SCHEMA: u32 = 3;
+///
+/// 4: a search has its SLO as metric and limit, and a process that outlived a server its number and name; what was
+/// requested is called `requested`, `asked` before.
+pub const SCHEMA: u32 = 4;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedSetting {
@@ -130,10 +134,28 @@ pub struct RanOn {
     pub boot_id: Option<String>,
 }
 
+/// A process that outlived its server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outlived {
+    pub pid: i32,
+    pub name: String,
+}
+
+fn outlived<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Outlived>, D::Error> {
+    let one = |written| match written {
+        Written::Now(process) => process,
+        Written::Earlier(text) => {
+            let (pid, name) = earlier::process(text);
+            Outlived { pid, name }
+        }
+    };
+    Ok(Vec::<Written<Outlived>>::deserialize(deserializer)?.into_iter().map(one).collect())
+}
+
 /// The host of the client threads, if it is not the server's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientHost {
-    #[serde(rename = "asked")]
+    #[serde(alias = "asked")]
     pub requested: String,
     /// Its own host name, and its boot id.
     #[serde(flatten)]
@@ -158,7 +180,8 @@ pub enum CopyMethod {
 /// How the data directory of a trial got the prepared content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DataRecord {
-    pub way: CopyMethod,
+    #[serde(alias = "way")]
+    pub copy_method: CopyMethod,
     pub files: usize,
     /// Size of the files including holes, bytes.
     pub bytes: u64,
@@ -205,7 +228,7 @@ pub struct TrialRecord {
     /// Whether it was measured, was disturbed or failed.
     pub outcome: Outcome,
     /// Why, if not ok; if ok, what disturbed it although it counts, because no attempt was clean.
-    #[serde(default, deserialize_with = "crate::earlier::reason")]
+    #[serde(default, deserialize_with = "earlier::reason")]
     pub reason: Option<String>,
     /// Where it ran; none in records of schema 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -236,10 +259,10 @@ pub struct TrialRecord {
     /// The build, how it was started and its settings; none in older records and without a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<ServerRecord>,
-    /// Processes that the server had started and that were still running after its regular stop, as text; they were
-    /// then ended, but ran during the samples.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub outlived: Vec<String>,
+    /// Processes that the server had started and that were still running after its regular stop; they were then ended,
+    /// but ran during the samples.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "outlived")]
+    pub outlived: Vec<Outlived>,
     /// Programs that took CPU time in its disturbed samples, the largest first; empty in results of version 0.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed_by: Vec<Disturber>,
@@ -357,6 +380,14 @@ pub enum Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_process_that_outlived_its_server_is_read_from_its_description() {
+        let read = |text: &str| outlived(&mut serde_json::Deserializer::from_str(text)).unwrap();
+        let process = |pid, name: &str| Outlived { pid, name: name.to_owned() };
+        let text = r#"["process 12 (a (b) c)", {"pid": 7, "name": "sleep"}, "process x (y)"]"#;
+        assert_eq!(read(text), [process(12, "a (b) c"), process(7, "sleep"), process(0, "process x (y)")]);
+    }
 
     #[test]
     fn records_of_before_schema_3_have_the_older_name_of_an_outcome() {

@@ -43,6 +43,16 @@ pub fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// Words joined as in a sentence: `a`, `a and b`, `a, b and c`.
+pub fn list<S: AsRef<str>>(words: &[S]) -> String {
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match words.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 /// The verb for a number of things: `1 trial was`, `2 of 5 trials were`.
 pub fn was(number: usize) -> &'static str {
     if number == 1 { "was" } else { "were" }
@@ -80,6 +90,12 @@ pub fn quoted(word: &str) -> String {
 mod tests {
 
     use super::*;
+
+    #[test]
+    fn a_list_has_one_and_before_its_last_word() {
+        let lists = [&["a"][..], &["a", "b"], &["a", "b", "c"], &[]].map(list);
+        assert_eq!(lists, ["a", "a and b", "a, b and c", ""]);
+    }
 
     #[test]
     fn an_upper_bound_is_not_below_the_duration() {

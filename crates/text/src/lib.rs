@@ -1,6 +1,6 @@
 //! Formats and parses text: figures, safe output of foreign text, suggestions for misspelt names, and settings by key.
 //!
-//! - [`percent`], [`decimal`], [`count`], [`duration`]: figures as text.
+//! - [`percent`], [`decimal`], [`count`], [`list`], [`duration`]: figures as text; [`percentage`], [`fraction`]: back.
 //! - [`shown()`], [`shown_name`], [`shown_json`], [`as_text_cell`]: foreign text for terminals, logs and spreadsheets.
 //! - [`UnknownWord`], [`nearest()`]: errors about unknown names, with a suggestion.
 //! - [`Key`], [`Value`]: settings that are declared once and set by name.
@@ -11,15 +11,19 @@ mod key;
 mod names;
 mod nearest;
 mod object;
+mod share;
 mod shown;
 mod unknown_word;
 mod value;
 
-pub use figures::{TOO_LONG, count, decimal, duration, duration_at_most, is_zero, percent, quoted, unsigned_zero, was};
+pub use figures::{
+    TOO_LONG, count, decimal, duration, duration_at_most, is_zero, list, percent, quoted, unsigned_zero, was,
+};
 
 pub use key::{Key, KeyInfo, Keyed, Keys, Kind};
 pub use names::{apart, ending};
 pub use nearest::{nearest, nearest_of};
+pub use share::{fraction, percentage};
 pub use shown::{as_text_cell, of_text_cell};
 pub use shown::{shown, shown_json, shown_name};
 pub use unknown_word::{UnknownWord, did_you_mean};

@@ -33,12 +33,10 @@ pub struct Foreign {
 
 /// The places that parse such texts; the rule `prose` refuses it everywhere else.
 pub const FOREIGN_PROSE: &[Foreign] = &[
-    Foreign { below: "crates/counters-study/src/workload/memory.rs", of: "the kernel" },
     Foreign { below: "crates/drive/src/capture", of: "the kernel and perf" },
     Foreign { below: "crates/tare/src/cli/debug_symbols.rs", of: "dpkg and apt" },
     Foreign { below: "crates/drive/src/sut/processes.rs", of: "servers, as titles of their processes" },
     Foreign { below: "crates/drive/src/workload/program/parse", of: "benchmarks" },
-    Foreign { below: "crates/drive/src/workload/sql/statement.rs", of: "the user, as statements" },
     Foreign { below: "crates/engine/src", of: "servers and their logs" },
     Foreign { below: "crates/report/src/charts/alone.rs", of: "the SVG format" },
     Foreign { below: "crates/results/src/earlier.rs", of: "earlier versions of this program" },

@@ -93,6 +93,8 @@ pub struct Config<'a> {
     pub padding: Padding,
     pub memory_scope: MemoryScope,
     pub seed: u64,
+    /// The memory that a run may use; a larger one is refused. `u64::MAX`: not known.
+    pub available_bytes: u64,
     pub hooks: Hooks<'a>,
 }
 
@@ -117,6 +119,7 @@ impl Config<'static> {
             padding: Padding::Line,
             memory_scope: MemoryScope::Payload,
             seed: 1,
+            available_bytes: u64::MAX,
             hooks: Hooks::NONE,
         }
     }

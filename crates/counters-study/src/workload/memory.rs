@@ -4,12 +4,11 @@ use super::blocks::DATA_BYTES;
 use super::config::{Config, MemoryScope};
 use super::error::Error;
 use crate::strategies::interleave_own_allocations;
-use std::fs;
 use std::thread::{Builder, scope};
 
 /// Refuses a run for which the memory is too small. Called before anything is allocated.
 pub(super) fn check(config: &Config<'_>, bytes_per_counter: u64) -> Result<(), Error> {
-    let available_bytes = available();
+    let available_bytes = config.available_bytes;
     let needed = needed(config, bytes_per_counter);
     if needed <= u128::from(available_bytes) {
         return Ok(());
@@ -30,19 +29,6 @@ pub(super) fn needed(config: &Config<'_>, bytes_per_counter: u64) -> u128 {
 
 fn counters(config: &Config<'_>) -> u128 {
     config.counter_blocks as u128 * config.counters_per_block as u128 + config.data_blocks as u128
-}
-
-/// What the kernel can still give without swapping, or less if the control group has a lower limit. Without a limit
-/// where neither is known.
-fn available() -> u64 {
-    let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| {
-        let kib = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-        kib.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()
-    });
-    let read = |name| fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse::<u64>().ok();
-    let group = read("memory.max").map(|max| max.saturating_sub(read("memory.current").unwrap_or(0)));
-    let machine = machine.map(|kib| kib.saturating_mul(1024));
-    [machine, group].into_iter().flatten().min().unwrap_or(u64::MAX)
 }
 
 /// Why memory could not be interleaved, when the default policy was refused.

@@ -100,8 +100,8 @@ pub fn in_parallel<E: Send>(
     let first_error = Mutex::new(None);
     let one = || {
         if let Err(error) = work(&shared) {
-            // Stored before the other threads are told to stop: their errors follow from the stop. A session that the
-            // watch interrupted only knows that its connection is lost.
+            // Stored before the other threads stop: their errors follow from the stop. A session that the watch
+            // interrupted only knows that its connection is lost.
             let error = if progress(0).is_break() { interrupted() } else { error };
             first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
             shared.next.store(tables, Ordering::Release);

@@ -75,11 +75,32 @@ pub enum Done {
     SteadyBelow(u64),
 }
 
+/// The name of the driver with which sysbench uses such servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SysbenchDriver {
+    Mysql,
+    Pgsql,
+}
+
+impl SysbenchDriver {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mysql => "mysql",
+            Self::Pgsql => "pgsql",
+        }
+    }
+}
+
 /// The SQL of a kind of database. The statements of a workload are in the workload's own folder.
 pub trait Dialect: Debug + Send + Sync {
     /// The placeholder of parameter `number` (from 1) in a prepared statement.
     fn placeholder(&self, _number: usize) -> String {
         "?".to_owned()
+    }
+
+    /// The driver with which sysbench uses it; none if it has none.
+    fn sysbench_driver(&self) -> Option<SysbenchDriver> {
+        None
     }
 
     /// Begins a transaction; `writes` when it is going to write.

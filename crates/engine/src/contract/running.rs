@@ -2,7 +2,7 @@
 
 use super::diagnostics::{Diagnostics, Unset};
 use super::session::SET_UP;
-use crate::{ConnectTarget, Dialect, Engine, EngineError, Server, Session, StopOutcome};
+use crate::{ConnectTarget, Engine, EngineError, Server, StopOutcome};
 use std::path::Path;
 use std::time::Duration;
 
@@ -41,8 +41,8 @@ impl Server for RunningServer {
         false
     }
 
-    fn dialect(&self) -> &'static dyn Dialect {
-        self.engine.dialect()
+    fn engine(&self) -> &'static dyn Engine {
+        self.engine
     }
 
     fn data(&self) -> &Path {
@@ -55,10 +55,6 @@ impl Server for RunningServer {
 
     fn version(&self) -> &str {
         &self.version
-    }
-
-    fn connect(&self) -> Result<Box<dyn Session>, EngineError> {
-        self.engine.connect(&self.target)
     }
 
     fn setting(&self, name: &str) -> Result<Option<String>, EngineError> {

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tare_files::LogFile;
 use tare_noise::MemoryConfines;
+use tare_results::schema::Outlived;
 
 /// The database that prepared data directories contain and that sessions start in: sysbench's default name.
 pub const DEFAULT_DATABASE: &str = "sbtest";
@@ -316,7 +317,10 @@ pub trait Server: Send + Sync {
     fn is_ours(&self) -> bool {
         true
     }
-    fn dialect(&self) -> &'static dyn Dialect;
+    fn engine(&self) -> &'static dyn Engine;
+    fn dialect(&self) -> &'static dyn Dialect {
+        self.engine().dialect()
+    }
     fn data(&self) -> &Path;
     /// As [`Engine::lock_wait_setting`] of its engine.
     fn lock_wait_setting(&self) -> Option<&'static str> {
@@ -328,13 +332,15 @@ pub trait Server: Send + Sync {
     fn target(&self) -> &ConnectTarget;
     fn version(&self) -> &str;
     /// A new connection. Call it on the thread that will use it: its buffers are then local to that thread.
-    fn connect(&self) -> Result<Box<dyn Session>, EngineError>;
+    fn connect(&self) -> Result<Box<dyn Session>, EngineError> {
+        self.engine().connect(self.target())
+    }
     /// The current value of an engine option in the server; `None` if the server knows no such option.
     fn setting(&self, name: &str) -> Result<Option<String>, EngineError>;
     /// Shuts it down; kills it when `timeout` has expired. Afterwards its private files are removed.
     fn stop(&mut self, timeout: Duration) -> Result<StopOutcome, EngineError>;
-    /// Descriptions of processes that it had started and that still ran after its shutdown; they were ended then.
-    fn outlived(&self) -> &[String] {
+    /// Processes that it had started and that still ran after its shutdown; they were ended then.
+    fn outlived(&self) -> &[Outlived] {
         &[]
     }
     fn is_alive(&mut self) -> bool;

@@ -3,7 +3,7 @@
 use crate::contract::dialect::{
     Backlog, BulkLoad, Collation, Counted, Dialect, Done, Identity, Index, PoolPages, Scan, number,
 };
-use crate::{Code, Session, SqlError};
+use crate::{Code, Session, SqlError, SysbenchDriver};
 use std::path::Path;
 
 /// An idle server may keep a history list shorter than this for good. It removes purged transactions from the list
@@ -26,6 +26,11 @@ pub(super) static MARIADB: InnoDb =
     InnoDb { global_status: "information_schema.GLOBAL_STATUS", explain: "EXPLAIN", streams_rows: false };
 
 impl Dialect for InnoDb {
+    /// The same for MariaDB and MySQL.
+    fn sysbench_driver(&self) -> Option<SysbenchDriver> {
+        Some(SysbenchDriver::Mysql)
+    }
+
     fn identity(&self) -> Identity {
         Identity { definition: "INTEGER NOT NULL AUTO_INCREMENT", is_key: false }
     }

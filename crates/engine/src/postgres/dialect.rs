@@ -3,7 +3,7 @@
 use crate::contract::dialect::{
     Backlog, BulkLoad, Collation, Counted, Dialect, Done, Identity, Index, PoolPages, Scan, number,
 };
-use crate::{Session, SqlError};
+use crate::{Session, SqlError, SysbenchDriver};
 
 #[derive(Debug)]
 pub(super) struct PostgresDialect;
@@ -11,6 +11,10 @@ pub(super) struct PostgresDialect;
 impl Dialect for PostgresDialect {
     fn placeholder(&self, number: usize) -> String {
         format!("${number}")
+    }
+
+    fn sysbench_driver(&self) -> Option<SysbenchDriver> {
+        Some(SysbenchDriver::Pgsql)
     }
 
     /// As sysbench defines it.

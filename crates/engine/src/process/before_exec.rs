@@ -10,7 +10,7 @@ use std::ffi::CStr;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use tare_cpuset::HeldAffinity;
+use tare_cpuset::SavedAffinity;
 
 /// Variables that a server may inherit. Any other variable may be a secret, may not be meant for the server
 /// (LD_PRELOAD), or changes the size of its stack from one shell to the next.
@@ -59,7 +59,7 @@ pub(crate) fn before_exec(command: &mut Command, before: Before) {
     let Before { aslr, hide_root, groups } = before;
     // Before the fork: the first use of the page's size may allocate.
     let aslr = aslr.map(|aslr| (aslr, aslr.stack_limit()));
-    let cpus = groups.memory.first().and_then(|_| HeldAffinity::of_this_thread().ok());
+    let cpus = groups.memory.first().and_then(|_| SavedAffinity::of_this_thread().ok());
     let prepare = move || {
         // While it is still root. If this fails, the process is found by the mark in its environment.
         if let Some(file) = &groups.group {
@@ -72,7 +72,7 @@ pub(crate) fn before_exec(command: &mut Command, before: Before) {
             rustix::io::write(file, b"0")?;
         }
         if let Some(cpus) = &cpus {
-            cpus.take_up()?;
+            cpus.restore()?;
         }
         // Before the death signal is set: a change of credentials clears it.
         if hide_root {

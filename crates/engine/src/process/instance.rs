@@ -8,7 +8,7 @@ use crate::contract::diagnostics::Diagnostics;
 use crate::contract::session::HANDSHAKE;
 use crate::data::directories::{DataInUse, PrivateDirectory, leave_page_cache};
 use crate::{
-    ConnectTarget, DataDirectory, Dialect, Engine, EngineError, PrepareRequest, Scarce, SelfReport, Server, Session,
+    ConnectTarget, DataDirectory, Engine, EngineError, PrepareRequest, Scarce, SelfReport, Server, Session,
     StartRequest, StopOutcome,
 };
 use std::collections::BTreeMap;
@@ -22,6 +22,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tare_cpuset::to_raise;
 use tare_noise::MemoryConfines;
+use tare_results::schema::Outlived;
 
 pub(crate) const ERROR_LINES: usize = 20;
 /// Pause between two attempts to connect during start.
@@ -307,8 +308,8 @@ impl Server for PrivateServer {
         self.instance.process.pid()
     }
 
-    fn dialect(&self) -> &'static dyn Dialect {
-        self.engine.dialect()
+    fn engine(&self) -> &'static dyn Engine {
+        self.engine
     }
 
     fn data(&self) -> &Path {
@@ -327,10 +328,6 @@ impl Server for PrivateServer {
         &self.version
     }
 
-    fn connect(&self) -> Result<Box<dyn Session>, EngineError> {
-        self.engine.connect(&self.target)
-    }
-
     fn setting(&self, name: &str) -> Result<Option<String>, EngineError> {
         self.engine.read_setting(&mut *self.administer()?, name)
     }
@@ -347,7 +344,7 @@ impl Server for PrivateServer {
         self.engine.diagnostics(&self.target, &self.administration)
     }
 
-    fn outlived(&self) -> &[String] {
+    fn outlived(&self) -> &[Outlived] {
         self.instance.process.outlived()
     }
 

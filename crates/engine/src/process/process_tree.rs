@@ -18,6 +18,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tare_cpuset::observe;
 use tare_noise::{ControlGroup, MemoryConfines, MemoryGroup};
+use tare_results::schema::Outlived;
 
 /// The environment variable that marks what a server starts. Its value always has the same length, so that it shifts
 /// the stack of every server by the same amount.
@@ -198,9 +199,9 @@ impl ProcessTree {
         ended
     }
 
-    /// Descriptions of processes that outlive a server after a clean shutdown. Processes of the group `expected` are
+    /// Processes that outlive a server after a clean shutdown. Processes of the group `expected` are
     /// left out, because that group ends with the server.
-    pub(crate) fn outliving(&self, expected: i32) -> Vec<String> {
+    pub(crate) fn outliving(&self, expected: i32) -> Vec<Outlived> {
         let deadline = Instant::now() + NOTICE;
         let strangers = || {
             let stats = self.members().into_iter().filter_map(|m| Process::new(m.pid).and_then(|p| p.stat()).ok());
@@ -209,7 +210,7 @@ impl ProcessTree {
         loop {
             let left = strangers();
             if left.is_empty() || Instant::now() >= deadline {
-                return left.iter().map(|stat| format!("process {} ({})", stat.pid, stat.comm)).collect();
+                return left.into_iter().map(|stat| Outlived { pid: stat.pid, name: stat.comm }).collect();
             }
             sleep(Duration::from_millis(10));
         }

@@ -23,6 +23,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tare_cpuset::observe::proc_text;
 use tare_files::LogFile;
+use tare_results::schema::Outlived;
 
 /// How often a process is checked during a wait.
 const POLL: Duration = Duration::from_millis(5);
@@ -69,7 +70,7 @@ pub(crate) struct ServerProcess {
     stop_policy: StopPolicy,
     /// None after all of its processes have ended.
     tree: Option<ProcessTree>,
-    outlived: Vec<String>,
+    outlived: Vec<Outlived>,
 }
 
 /// A process that is not our child: the pidfd never refers to another one.
@@ -228,7 +229,7 @@ impl ServerProcess {
     }
 
     /// Processes that the server had started and that still ran after its clean shutdown; they were ended then.
-    pub(crate) fn outlived(&self) -> &[String] {
+    pub(crate) fn outlived(&self) -> &[Outlived] {
         &self.outlived
     }
 
@@ -268,8 +269,8 @@ impl ServerProcess {
         self.outlived = tree.outliving(Pid::from_child(&self.child).as_raw_nonzero().get());
         let add = || -> io::Result<()> {
             let mut log = self.log.append()?;
-            self.outlived.iter().try_for_each(|left| {
-                writeln!(log, "tare: {left}, which the server had started, outlived it and was ended")
+            self.outlived.iter().try_for_each(|Outlived { pid, name }| {
+                writeln!(log, "tare: process {pid} ({name}), which the server had started, outlived it and was ended")
             })
         };
         // An error is ignored: the record contains them as well.

@@ -2,22 +2,22 @@
 
 use crate::made_up::{results, trial};
 use tare_findings::summarize;
-use tare_results::search::{SearchRecord, StepRecord};
+use tare_results::search::{SearchRecord, Slo, StepRecord};
 
 fn search(beyond: f64, bracket_tps: Option<[f64; 2]>) -> SearchRecord {
-    let step = |asked_tps: f64, met: bool| StepRecord {
-        asked_tps,
-        done_tps: asked_tps,
+    let step = |requested_tps: f64, met: bool| StepRecord {
+        requested_tps,
+        done_tps: requested_tps,
         value: Some(4.0),
         value_of_prompt_client: None,
-        beyond: Some(beyond * asked_tps / 1000.0),
+        beyond: Some(beyond * requested_tps / 1000.0),
         met,
         limit: None,
         repeated: false,
     };
     SearchRecord {
         search: 0,
-        objective: "latency_ms_p99 <= 5".into(),
+        slo: Slo { metric: "latency_ms_p99".into(), limit_ms: 5.0 },
         closed_loop_tps: 2000.0,
         found_tps: Some(1000.0),
         bracket_tps,

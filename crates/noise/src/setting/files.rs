@@ -41,10 +41,7 @@ pub(crate) fn paths(setting: Setting, system: &System) -> Vec<String> {
 /// driver starts with its own governor and bounds.
 pub(crate) fn followers(setting: Setting, system: &System) -> Vec<String> {
     let all: Vec<String> = match setting {
-        Setting::Smt => {
-            let is_cpu = |n: &&String| n.strip_prefix("cpu").is_some_and(|d| d.parse::<u32>().is_ok());
-            system.names(CPUS).iter().filter(is_cpu).map(|n| format!("{CPUS}/{n}/online")).collect()
-        }
+        Setting::Smt => cpus(system).iter().map(|cpu| format!("{cpu}/online")).collect(),
         Setting::Turbo => policies(system).iter().map(|p| format!("{p}/boost")).collect(),
         Setting::IntelPstate => {
             let of_policies = policies(system);
@@ -57,6 +54,12 @@ pub(crate) fn followers(setting: Setting, system: &System) -> Vec<String> {
         _ => Vec::new(),
     };
     all.into_iter().filter(|path| system.exists(path)).collect()
+}
+
+/// The folders of all CPUs.
+pub(super) fn cpus(system: &System) -> Vec<String> {
+    let is_cpu = |name: &String| name.strip_prefix("cpu").is_some_and(|digits| digits.parse::<u32>().is_ok());
+    system.names(CPUS).into_iter().filter(is_cpu).map(|name| format!("{CPUS}/{name}")).collect()
 }
 
 /// The folders of frequency domains.

@@ -1,7 +1,7 @@
 //! Fixed frequencies (equal lower and upper bounds in every frequency domain), and idle states.
 
 use super::Setting;
-use super::files::{self, CPUS, policies};
+use super::files::{self, policies};
 use crate::error::{NoiseError, Result};
 use crate::system::System;
 use std::collections::BTreeMap;
@@ -104,9 +104,8 @@ pub(super) fn is_name(text: &str) -> bool {
 /// The idle states by name, with their exit latency, us: the largest of all CPUs, which may be of several kinds.
 pub(super) fn states(system: &System) -> BTreeMap<String, i32> {
     let mut states: BTreeMap<String, i32> = BTreeMap::new();
-    let is_cpu = |name: &&String| name.strip_prefix("cpu").is_some_and(|digits| digits.parse::<u32>().is_ok());
-    for cpu in system.names(CPUS).iter().filter(is_cpu) {
-        let folder = format!("{CPUS}/{cpu}/cpuidle");
+    for cpu in files::cpus(system) {
+        let folder = format!("{cpu}/cpuidle");
         for state in system.names(&folder) {
             let read = |file: &str| system.read_optional(&format!("{folder}/{state}/{file}"));
             let (Some(name), Some(us)) = (read("name"), read("latency").and_then(|us| us.trim().parse().ok())) else {

@@ -23,20 +23,18 @@ pub fn verdict(search: &SearchRecord, step: &StepRecord) -> String {
 
 /// Draws a search; `name` identifies the search and its trial.
 pub fn draw(name: &str, search: &SearchRecord) -> Markup {
-    // In the notation of the study: a metric, <= and milliseconds.
-    let metric = search.objective.split("<=").next().unwrap_or_default();
-    let limit = search.limit_ms();
-    let values = search.steps.iter().filter_map(|step| step.value).chain(limit);
+    let limit = search.slo.limit_ms;
+    let values = search.steps.iter().filter_map(|step| step.value).chain([limit]);
     let y = Axis::spanning(values, "ms", BOTTOM, TOP);
-    let x = Axis::spanning(search.steps.iter().map(|step| step.asked_tps), "1/s", WIDE.left, WIDE.right);
+    let x = Axis::spanning(search.steps.iter().map(|step| step.requested_tps), "1/s", WIDE.left, WIDE.right);
     html! {
         svg.chart viewBox=(format!("0 0 {} {HEIGHT}", WIDE.width)) role="img" {
-            title { "The search for " (search.objective) ", " (name) }
+            title { "The search for " (search.slo) ", " (name) }
             desc { (search.steps.len()) " steps, " (search.steps.iter().filter(|step| step.met).count()) " of which met the "
                 "SLO: " (found_words(search)) "." }
             (x.horizontal(TOP, BOTTOM))
             (y.vertical(WIDE.left, WIDE.right))
-            text.axis x=(px(WIDE.left)) y="11" text-anchor="start" { (y.label(metric.trim())) }
+            text.axis x=(px(WIDE.left)) y="11" text-anchor="start" { (y.label(&search.slo.metric)) }
             text.axis x=(px((WIDE.left + WIDE.right) / 2.0)) y=(px(BOTTOM + 33.0)) text-anchor="middle" { (x.label("rate requested")) }
             (bounds(search, limit, &x, &y))
             @for (place, step) in search.steps.iter().enumerate() { (mark(search, place, step, &x, &y)) }
@@ -53,17 +51,15 @@ fn found_words(search: &SearchRecord) -> String {
 }
 
 /// The limit, labelled in the half of the chart with fewer steps, and the rate that was found.
-fn bounds(search: &SearchRecord, limit: Option<f64>, x: &Axis, y: &Axis) -> Markup {
+fn bounds(search: &SearchRecord, limit: f64, x: &Axis, y: &Axis) -> Markup {
     let found = search.found_tps.map(|found| x.at(found));
     let is_right = found.is_some_and(|at| at > (WIDE.left + WIDE.right) / 2.0);
     html! {
-        @if let Some(limit) = limit {
-            @let at = y.at(limit);
-            @let (edge, anchor) = if is_right { (WIDE.left + 6.0, "start") } else { (WIDE.right - 6.0, "end") };
-            line.none x1=(px(WIDE.left)) x2=(px(WIDE.right)) y1=(px(at)) y2=(px(at)) {}
-            text.label x=(px(edge)) y=(px(if at < TOP + 16.0 { at + 14.0 } else { at - 5.0 })) text-anchor=(anchor) {
-                (search.objective)
-            }
+        @let at = y.at(limit);
+        @let (edge, anchor) = if is_right { (WIDE.left + 6.0, "start") } else { (WIDE.right - 6.0, "end") };
+        line.none x1=(px(WIDE.left)) x2=(px(WIDE.right)) y1=(px(at)) y2=(px(at)) {}
+        text.label x=(px(edge)) y=(px(if at < TOP + 16.0 { at + 14.0 } else { at - 5.0 })) text-anchor=(anchor) {
+            (search.slo)
         }
         @if let Some(at) = found {
             @let (label_x, anchor) = if is_right { (at, "end") } else { (at.max(NAMED), "start") };
@@ -76,11 +72,11 @@ fn bounds(search: &SearchRecord, limit: Option<f64>, x: &Axis, y: &Axis) -> Mark
 /// A step; empty if nothing was due in it.
 fn mark(search: &SearchRecord, place: usize, step: &StepRecord, x: &Axis, y: &Axis) -> Markup {
     let Some(value) = step.value else { return html! {} };
-    let (at, high) = (x.at(step.asked_tps), y.at(value));
+    let (at, high) = (x.at(step.requested_tps), y.at(value));
     let words = format!(
         "step {}: {} requested, {} done: {}, {}",
         place + 1,
-        figure(step.asked_tps, "1/s"),
+        figure(step.requested_tps, "1/s"),
         figure(step.done_tps, "1/s"),
         figure(value, "ms"),
         verdict(search, step)
@@ -101,12 +97,13 @@ fn mark(search: &SearchRecord, place: usize, step: &StepRecord, x: &Axis, y: &Ax
 mod tests {
     use super::*;
     use tare_results::client_limit::ClientLimit;
+    use tare_results::search::Slo;
 
-    fn step(asked_tps: f64, value: Option<f64>, limit: Option<Limit>) -> StepRecord {
+    fn step(requested_tps: f64, value: Option<f64>, limit: Option<Limit>) -> StepRecord {
         let met = limit.is_none() && value.is_some();
-        let done_tps = asked_tps;
+        let done_tps = requested_tps;
         StepRecord {
-            asked_tps,
+            requested_tps,
             done_tps,
             value,
             value_of_prompt_client: None,
@@ -122,7 +119,7 @@ mod tests {
         let client = Limit::Client(ClientLimit::CpuUsedFraction(0.97));
         let search = SearchRecord {
             search: 0,
-            objective: "latency_ms_p99 <= 5".into(),
+            slo: Slo { metric: "latency_ms_p99".into(), limit_ms: 5.0 },
             closed_loop_tps: 2000.0,
             found_tps: Some(1000.0),
             bracket_tps: None,

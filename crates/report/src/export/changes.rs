@@ -42,7 +42,7 @@ pub fn markdown(base: &str, judged: &[Judged<'_>], losses: &[Losses], gate: Opti
             escaped(&metric.name),
             scale.middle_figure(metric.mean_a, &metric.modes_a).join(" or "),
             scale.middle_figure(metric.mean_b, &metric.modes_b).join(" or "),
-            word(metric),
+            words::verdict_in_markdown(metric),
         );
     }
     if !notes.is_empty() {
@@ -53,11 +53,6 @@ pub fn markdown(base: &str, judged: &[Judged<'_>], losses: &[Losses], gate: Opti
         text.push_str("\n</details>\n");
     }
     text
-}
-
-fn word(metric: &MetricComparison) -> String {
-    let words = words::verdict(metric);
-    if metric.verdict == Verdict::Slower { words.replace("slower", "**slower**") } else { words }
 }
 
 /// Commands for the log of a GitHub Actions step: if the gate failed, an error for each metric that is slower and each

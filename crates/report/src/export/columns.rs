@@ -71,7 +71,7 @@ pub const TRIAL: &[Column] = &[
 
 pub const ENDED: &[Column] = &[
     column!(trial, "block", Whole, "pass over all conditions that it belongs to, from 0", |t| Cell::whole(t.block)),
-    column!(trial, "outcome", Text, "ok, failed, or disturbed: put aside for another attempt", |t| Cell::text(
+    column!(trial, "outcome", Text, "ok, failed, or disturbed: set aside for another attempt", |t| Cell::text(
         outcome(t.outcome)
     )),
     column!(trial, "reason", Text, "why it failed, or what disturbed it", |t| of(t.reason.as_deref(), Cell::text)),

@@ -27,7 +27,7 @@ const SCRIPT: &str = include_str!("script.js");
 /// No external resource is loaded, whatever a results directory contains, and no script runs except the one with this
 /// hash: text from outside could not run even if it were not escaped.
 const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
-     script-src 'sha256-7zQat4yh8fDhTBmiIhhUxIdggLorz9rcfV9ypVz4B+4='";
+     script-src 'sha256-OcoAIkmSuEe3FvBXUkppX9ElN0uWAeJhdLi0/QJgkVM='";
 
 pub(super) fn document(title: &str, body: &Markup) -> String {
     let page = html! {

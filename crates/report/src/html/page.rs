@@ -7,6 +7,8 @@ use super::{
     searches, seconds, stability, tables, time,
 };
 use maud::{Markup, html};
+use std::collections::BTreeMap;
+use tare_findings::collect::ConditionTrials;
 use tare_findings::relative::RelativeTable;
 use tare_findings::summary::Summary;
 use tare_results::Results;
@@ -21,7 +23,7 @@ pub fn render(results: &Results, summary: &Summary) -> String {
                 @for (id, title, _) in &sections { a href={ "#" (id) } { (title) } }
             }
         }
-        main {
+        main data-levels=[levels(&page)] {
             @for (id, title, body) in &sections {
                 section id=(id) class=[SCREEN_ONLY.contains(id).then_some("screen-only")] aria-labelledby={ (id) "-title" } {
                     h2 id={ (id) "-title" } { (title) }
@@ -36,6 +38,18 @@ pub fn render(results: &Results, summary: &Summary) -> String {
         }
     };
     document(&results.study, &body)
+}
+
+/// The levels of each condition as JSON, factors in the order of the study, by which the script filters; none if there
+/// is nothing to filter.
+fn levels(page: &Page<'_>) -> Option<String> {
+    let factors = page.results.factors();
+    let of = |condition: &ConditionTrials<'_>| {
+        let level = |factor: &String| condition.levels.get(factor).map(|level| [factor.clone(), level.clone()]);
+        (condition.name.to_owned(), factors.iter().filter_map(level).collect())
+    };
+    let levels: BTreeMap<String, Vec<[String; 2]>> = page.conditions.iter().map(of).collect();
+    (levels.len() > 1).then(|| serde_json::to_string(&levels).ok()).flatten()
 }
 
 /// Every chart of the page, named by its section and its number there, from 1.

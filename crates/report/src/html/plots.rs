@@ -172,7 +172,7 @@ pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
         p.note {
             "A slope or a step that all conditions share is drift or interference, not a difference between them."
             @if !page.has_marks() { " Each trial is shown against the mean of its condition." }
-            @if points.iter().any(|point| point.value.is_none()) { " × not used: failed, or disturbed and put aside." }
+            @if points.iter().any(|point| point.value.is_none()) { " × not used: failed, or disturbed and set aside." }
             @if points.iter().any(|point| point.disturbed) { (HOLLOW) }
         }
         (either("Run-order strip", &run_order::draw(&strip, &wide), &run_order::draw(&strip, &Frame::SLIM)))

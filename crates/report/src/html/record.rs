@@ -83,7 +83,7 @@ pub(super) fn trials(page: &Page<'_>) -> Option<Markup> {
 fn word(trial: &TrialRecord) -> &'static str {
     match state::of(trial) {
         State::Clean => "clean",
-        State::Disturbed(_) if trial.outcome == Outcome::Disturbed => "put aside",
+        State::Disturbed(_) if trial.outcome == Outcome::Disturbed => "set aside",
         State::Disturbed(_) => "disturbed",
         State::Failed(_) => "failed",
     }
@@ -96,7 +96,7 @@ fn values(page: &Page<'_>, metrics: &[String]) -> String {
         let outcome = match trial.outcome {
             Outcome::Ok => "ok",
             Outcome::Failed => "failed",
-            Outcome::Disturbed => "disturbed, put aside",
+            Outcome::Disturbed => "disturbed, set aside",
         };
         text.push_str(&format!(
             "{}\t{}\t{}\t{outcome}\t{}",

@@ -3,30 +3,37 @@
 
 use super::document::either;
 use super::given::Page;
-use super::scroll::Head::{L, R};
-use super::scroll::{drawn, head, row, scroll, table};
+use super::scroll::Head::L;
+use super::scroll::{cell, drawn, scroll, table};
 use crate::charts;
 use crate::charts::frame::Frame;
 use crate::tables;
-use crate::words::{better_word, between, counters_head, generator, losses};
+use crate::words::{better_word, counters_head, generator, losses};
 use maud::{Markup, html};
 use tare_findings::collect;
 use tare_findings::counters::CounterTable;
 use tare_findings::curves::{self, Curves};
 use tare_findings::factors::words_of;
-use tare_findings::figures::{decimal, figure, is_known, times};
+use tare_findings::figures::{decimal, figure, is_known};
 use tare_findings::relative::{RelativeCell, RelativeTable};
 use tare_findings::scaling::Scaling;
 use tare_findings::state::is_disturbed;
 use tare_results::metric;
 use tare_results::schema::Outcome;
-use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
 
 /// Laws and steps; `None` unless threads or nodes vary.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let laws = &page.summary.scaling;
     (!laws.is_empty()).then(|| {
+        let mut known = tables::laws(laws);
+        known.heads.push(L("predicted"));
+        let cells = known.rows.iter().map(|row| row.iter().map(cell).collect::<Vec<Markup>>());
+        let rows = cells.zip(laws).map(|(mut row, law)| {
+            row.push(predicted(law));
+            row
+        });
+        let heads = &known.heads;
         html! {
             p.note {
                 "Universal scalability law: X(N) = λN / (1 + σ(N-1) + κN(N-1)), with the base rate λ (the result of one), "
@@ -34,24 +41,10 @@ pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
                 "intervals are below each value. A prediction assumes that the law continues to hold; nothing was measured "
                 "there."
             }
-            (table("Table of scaling laws", &[L("metric"), L("over"), L("at"), R("λ base rate"), R("σ contention"),
-                R("κ coherency"), R("peak at"), L("negative"), R("predicted")], laws.iter().map(|law| row![
-                law.metric, law.over, words_of(&law.levels), with_interval(law.lambda, law.lambda_ci, 1),
-                with_interval(law.sigma, law.sigma_ci, 4), with_interval(law.kappa, law.kappa_ci, 6),
-                law.peak.map_or("none".to_owned(), |peak| decimal(peak, 1)),
-                if law.retrograde { "yes" } else { "no" }, predicted(law)
-            ])))
-            (steps(page))
+            (table("Table of scaling laws", heads, rows))
+            @if let Some((head, steps)) = tables::steps(page.summary) { (drawn("Steps of the ladders", Some(&head), &steps)) }
         }
     })
-}
-
-fn with_interval(value: f64, ci: Option<Interval>, decimals: usize) -> Markup {
-    let number = |value: f64| decimal(value, decimals);
-    html! {
-        (number(value))
-        @if let Some(Interval { low, high }) = ci { br; small { (number(low)) " to " (number(high)) } }
-    }
 }
 
 fn predicted(law: &Scaling) -> Markup {
@@ -65,25 +58,6 @@ fn predicted(law: &Scaling) -> Markup {
                 }
             }
         }
-    }
-}
-
-/// The gain of each step of a ladder, for the headline metric.
-fn steps(page: &Page<'_>) -> Markup {
-    let headline = page.summary.headline_metric.as_deref().unwrap_or_default();
-    html! {
-        (scroll("Steps of the ladders", &html! { table {
-            caption { "Steps of " (headline) ": after / before" }
-            (head(&[L("at"), L("step"), R("gain"), R("95% interval"), L("negative")]))
-            @for law in page.summary.scaling.iter().filter(|law| law.metric == headline) {
-                tbody { @for step in &law.steps { tr {
-                    th scope="row" { (words_of(&law.levels)) }
-                    td.l { (step.from) " → " (step.to) " " (law.over) } td { (times(step.ratio)) }
-                    td { (between(step.ci, "–", times)) }
-                    td.l { (if step.retrograde { "yes" } else { "" }) }
-                } } }
-            }
-        } }))
     }
 }
 

@@ -73,10 +73,9 @@ all("svg[role=img]").forEach((svg,n)=>{
 // Conditions by words of their names and by the level of each factor.
 const marked=all("[data-c]"),names=[...new Set(marked.map(e=>e.dataset.c))];
 if(names.length>3){
-  const factors=new Map();
-  names.forEach(name=>name.split(/\s+/).forEach(word=>{
-    const at=word.indexOf("=");if(at<1)return;
-    const f=word.slice(0,at);if(!factors.has(f))factors.set(f,new Set());factors.get(f).add(word.slice(at+1))}));
+  const known=new Map(Object.entries(JSON.parse(document.querySelector("main").dataset.levels||"{}")));
+  const factors=new Map(),levels=new Map(names.map(name=>[name,new Map(known.get(name)||[])]));
+  levels.forEach(own=>own.forEach((level,f)=>{if(!factors.has(f))factors.set(f,new Set());factors.get(f).add(level)}));
   const bar=make("form",null,"Filter conditions"),box=make("input",null,"Words of a condition's name"),said=make("output");
   bar.className="filter";box.type="search";box.placeholder="filter conditions";bar.append(box);
   const selects=[...factors].filter(([,l])=>l.size>1).map(([factor,levels])=>{
@@ -86,7 +85,7 @@ if(names.length>3){
   const apply=()=>{
     const words=box.value.toLowerCase().split(/\s+/).filter(Boolean);
     const kept=new Set(names.filter(name=>words.every(w=>name.toLowerCase().includes(w))&&
-      selects.every(s=>!s.value||name.split(/\s+/).includes(s.name+"="+s.value))));
+      selects.every(s=>!s.value||levels.get(name).get(s.name)===s.value)));
     marked.forEach(e=>{const off=!kept.has(e.dataset.c);if(e.namespaceURI.endsWith("svg"))e.style.display=off?"none":"";else e.hidden=off});
     all("svg[data-row]").forEach(svg=>{
       const step=Number(svg.dataset.row),rows=all("g.row",svg);let gone=0;

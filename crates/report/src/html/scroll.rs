@@ -30,10 +30,18 @@ pub(super) fn captioned(
 
 /// A table that other outputs also use, with an optional caption.
 pub(super) fn drawn(label: &str, caption: Option<&str>, table: &Table<'_>) -> Markup {
-    let cell = |cell: &Cell| html! { (cell.0.as_deref().unwrap_or("–")) };
     let rows = table.rows.iter().map(|row| row.iter().map(cell).collect());
     let body = body(&table.heads, rows);
     scroll(label, &html! { table { @if let Some(text) = caption { caption { (text) } } (head(&table.heads)) (body) } })
+}
+
+/// A cell; the lines below its first one are small.
+pub(super) fn cell(cell: &Cell) -> Markup {
+    let (first, below) = cell.0.as_deref().map_or(("–", None), |text| match text.split_once('\n') {
+        Some((first, below)) => (first, Some(below)),
+        None => (text, None),
+    });
+    html! { (first) @if let Some(below) = below { br; small { (below) } } }
 }
 
 pub(super) fn head(heads: &[Head<'_>]) -> Markup {

@@ -56,19 +56,18 @@ fn outcome(search: &SearchRecord) -> String {
 }
 
 fn table(search: &SearchRecord) -> Markup {
-    let largest = search.steps.iter().map(|step| step.asked_tps).fold(0.0, f64::max);
+    let largest = search.steps.iter().map(|step| step.requested_tps).fold(0.0, f64::max);
     let rate = Scale::new("1/s", largest, 4);
-    let metric = search.objective.split("<=").next().unwrap_or_default().trim();
     html! {
         table {
             thead { tr {
                 th scope="col" { "step" }
                 th scope="col" { "requested, " (rate.unit) } th scope="col" { "done, " (rate.unit) }
-                th scope="col" { (metric) ", ms" } th.l scope="col" { "SLO" }
+                th scope="col" { (search.slo.metric) ", ms" } th.l scope="col" { "SLO" }
             } }
             tbody { @for (place, step) in search.steps.iter().enumerate() { tr {
-                td { (place + 1) } td { (rate.number(step.asked_tps)) } td { (rate.number(step.done_tps)) }
-                td { (step.value.map_or("nothing due".to_owned(), |value| in_ms(value, search.limit_ms()))) }
+                td { (place + 1) } td { (rate.number(step.requested_tps)) } td { (rate.number(step.done_tps)) }
+                td { (step.value.map_or("nothing due".to_owned(), |value| in_ms(value, search.slo.limit_ms))) }
                 td.l { (verdict(search, step)) }
             } } }
         }

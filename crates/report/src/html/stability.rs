@@ -9,6 +9,7 @@ use super::tables;
 use crate::charts::forest::{self, ForestLine};
 use crate::charts::heat::{self, Figures, Heat};
 use crate::charts::queries::{self as chart, Dot, Query};
+use crate::tables as shared;
 use crate::words::letter;
 use maud::{Markup, html};
 use tare_findings::collect::{self, ConditionTrials};
@@ -39,7 +40,8 @@ fn primary(page: &Page<'_>) -> Vec<String> {
 pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
     let names = primary(page);
     let conditions = &page.summary.conditions;
-    if names.len() < 2 || conditions.iter().all(|condition| condition.spread.is_none()) {
+    let spreads = shared::spreads(page.summary);
+    if names.len() < 2 || spreads.is_empty() {
         return None;
     }
     let cov = |name: &String| conditions.iter().map(|c| page.summary.metric(&c.name, name)?.between_cov).collect();
@@ -66,14 +68,13 @@ pub(super) fn spread(page: &Page<'_>) -> Option<Markup> {
                     th scope="col" { "between," br; "average" } th scope="col" { "between," br; "largest" }
                     th scope="col" { "within," br; "average" } th scope="col" { "within," br; "largest" }
                 } }
-                tbody { @for (index, condition) in conditions.iter().enumerate() { tr data-c=(condition.name) {
-                    td.l.c { (letter(index)) }
+                tbody { @for (condition, spread) in spreads { tr data-c=(condition.name) {
+                    td.l.c { (conditions.iter().position(|other| std::ptr::eq(other, condition)).map(letter).unwrap_or_default()) }
                     th scope="row" { (page.swatch(&condition.name)) (condition.name) }
-                    @let spread = condition.spread.as_ref();
-                    td { (cell(spread.map(|s| s.range_average))) } td { (cell(spread.map(|s| s.range_largest))) }
-                    td.l.c { (spread.map_or(String::new(), |s| short(&s.range_largest_metric))) }
-                    td { (cell(spread.map(|s| s.between_cov_average))) } td { (cell(spread.map(|s| s.between_cov_largest))) }
-                    td { (cell(spread.and_then(|s| s.within_cov_average))) } td { (cell(spread.and_then(|s| s.within_cov_largest))) }
+                    td { (percent(spread.range_average)) } td { (percent(spread.range_largest)) }
+                    td.l.c { (short(&spread.range_largest_metric)) }
+                    td { (percent(spread.between_cov_average)) } td { (percent(spread.between_cov_largest)) }
+                    td { (cell(spread.within_cov_average)) } td { (cell(spread.within_cov_largest)) }
                 } } }
             }
         }))
@@ -150,7 +151,7 @@ fn together(page: &Page<'_>) -> Markup {
         .map(|source| {
             let share = if source.shown { format!(", {}", percent(source.share)) } else { String::new() };
             ForestLine {
-                label: format!("{} {}/{}{share}", source.factor, source.noisy_level, source.quiet_level),
+                label: format!("{} {}/{}{share}", source.term.factor(), source.noisy_level, source.quiet_level),
                 ratio: source.spread_ratio,
                 ci: source.spread_ci,
                 strong: true,

@@ -38,7 +38,7 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
                         None => { td colspan={ (9 + usize::from(with_modes)) } { "no usable trial" } },
                     }
                     td { (condition.clean_trials) }
-                    td { (condition.disturbed_trials) @if condition.put_aside_trials > 0 { " (+" (condition.put_aside_trials) " put aside)" } }
+                    td { (condition.disturbed_trials) @if condition.set_aside_trials > 0 { " (+" (condition.set_aside_trials) " set aside)" } }
                     td { (condition.failed_trials) }
                 } } }
             }

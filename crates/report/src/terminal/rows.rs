@@ -88,7 +88,9 @@ fn left(table: &Table<'_>) -> usize {
 
 fn texts(table: &Table<'_>) -> (Vec<String>, Vec<Vec<String>>) {
     let heads = table.heads.iter().map(|(Head::L(text) | Head::R(text))| plain(text)).collect();
-    let cell = |text: Option<&String>| text.map_or("-".to_owned(), |text| plain(text));
+    let cell = |text: Option<&String>| {
+        text.map_or("-".to_owned(), |text| text.lines().map(plain).collect::<Vec<_>>().join("\n"))
+    };
     (heads, table.rows.iter().map(|row| row.iter().map(|of| cell(of.0.as_ref())).collect()).collect())
 }
 

@@ -3,6 +3,7 @@
 use super::rows::{table, titled};
 use super::style::Style;
 use super::text::plain;
+use crate::tables;
 use crate::words::between;
 use crate::words::find::shown_interval;
 use tare_findings::condition::{ConditionSummary, Spread};
@@ -15,12 +16,7 @@ use tare_findings::summary::Summary;
 /// Benchmarks"](https://oysteing.blogspot.com/2017/01/): average and largest spread over the queries, the smallest
 /// average first.
 pub(super) fn spread(summary: &Summary, style: Style) -> Option<String> {
-    let mut rows: Vec<_> = summary
-        .conditions
-        .iter()
-        .filter_map(|condition| Some((condition, condition.spread.as_ref().filter(|spread| spread.metrics > 1)?)))
-        .collect();
-    rows.sort_by(|a, b| a.1.range_average.total_cmp(&b.1.range_average));
+    let mut rows = tables::spreads(summary);
     let metrics = rows.first()?.1.metrics;
     let heads = ["condition", "max-min", "largest", "of", "between", "largest", "within", "largest"];
     let cov = |cov: Option<f64>| cov.map_or("-".to_owned(), percent);
@@ -53,16 +49,16 @@ pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
     let sources = summary.spread_sources.as_ref()?;
     let row = |source: &SpreadSource| {
         // If effects are listed too, both tables use the same order of levels.
-        let reversed = format!("{}/{}", source.quiet_level, source.noisy_level);
-        let is_listed = |effect: &Effect| effect.term == *source.factor.as_str() && effect.levels == reversed;
-        let (levels, ratio, ci) = if summary.effects.iter().any(is_listed) {
+        let is_listed = |effect: &Effect| effect.term.main() == Some(&source.term);
+        let (levels, ratio, ci) = if !source.noisy_is_high && summary.effects.iter().any(is_listed) {
+            let reversed = format!("{}/{}", source.quiet_level, source.noisy_level);
             (reversed, 1.0 / source.spread_ratio, source.spread_ci.map(|ci| ci.map(|end| 1.0 / end)))
         } else {
             let levels = format!("{}/{}", source.noisy_level, source.quiet_level);
             (levels, source.spread_ratio, source.spread_ci)
         };
         vec![
-            plain(&source.factor),
+            plain(&source.term.factor()),
             plain(&levels),
             times(ratio),
             between(shown_interval(ci), "-", times),

@@ -70,10 +70,11 @@ fn not_measured(answer: &Answer) -> Vec<String> {
         cut.push(format!("{} for lack of time", count(*conditions, "condition")));
     }
     if !cut.is_empty() {
-        sentences.push(format!("Not measured, to fit {}: {}.", duration(within.asked_s), cut.join("; ")));
+        sentences.push(format!("Not measured, to fit {}: {}.", duration(within.requested_s), cut.join("; ")));
     } else if within.stopped > 0 {
         let (trials, were) = (count(within.stopped, "trial"), was(within.stopped));
-        sentences.push(format!("{trials} {were} not measured: the limit of {} was reached.", duration(within.asked_s)));
+        sentences
+            .push(format!("{trials} {were} not measured: the limit of {} was reached.", duration(within.requested_s)));
     }
     sentences
 }

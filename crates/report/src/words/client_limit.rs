@@ -59,10 +59,10 @@ pub(super) fn notes(results: &Results) -> Vec<String> {
         format!("{} of samples had less than half of their sample's usual throughput", count(slow_s as usize, "second"))
     });
     let searches = found.searches.iter().map(|found| {
-        let (trials, all, condition, (objective, why)) = (found.trials, found.all, found.condition, found.first);
+        let (trials, all, condition, (slo, why)) = (found.trials, found.all, found.condition, found.first);
         format!(
             "the client was the limit of the search in {trials} of {all} trials of {condition}, so the server may \
-             reach more under {objective}: {why}"
+             reach more under {slo}: {why}"
         )
     });
     limited.chain(waited).chain(stalls).chain(more).chain(slow).chain(searches).collect()

@@ -293,8 +293,17 @@ pub fn build_verdict(verdict: Verdict) -> &'static str {
 
 /// The verdict, preceded by "disturbed" if it includes disturbed trials.
 pub fn verdict(metric: &MetricComparison) -> String {
+    with_disturbed(metric, word(metric.verdict))
+}
+
+/// The same in Markdown, with "slower" in bold.
+pub fn verdict_in_markdown(metric: &MetricComparison) -> String {
+    with_disturbed(metric, if metric.verdict == Verdict::Slower { "**slower**" } else { word(metric.verdict) })
+}
+
+fn with_disturbed(metric: &MetricComparison, verdict: &str) -> String {
     let disturbed = if metric.disturbed { "disturbed: " } else { "" };
-    format!("{disturbed}{}", word(metric.verdict))
+    format!("{disturbed}{verdict}")
 }
 
 pub(super) fn refusal(why: &Refusal) -> String {

@@ -29,7 +29,7 @@ pub(super) fn in_short(results: &Results) -> Option<Vec<String>> {
     };
     let aside = match disturbed.len() - counted {
         0 => String::new(),
-        n => format!("; {} put aside", if n == 1 { "1 attempt was".into() } else { format!("{n} attempts were") }),
+        n => format!("; {} set aside", if n == 1 { "1 attempt was".into() } else { format!("{n} attempts were") }),
     };
     let head = format!("{counted_words}{aside}; {}", each(&results.path.display().to_string()));
     let programs = by_program(disturbed.iter().map(|trial| &trial.disturbed_by));
@@ -61,10 +61,10 @@ fn took(program: &str, cpus: f64, attempts: usize, of: usize) -> String {
 pub(super) fn of_side(side: &str, found: &DisturbedSide) -> String {
     let DisturbedSide { results, counted, of, put_aside, program } = found;
     let counts = match (*counted, *put_aside) {
-        (0, aside) => format!("{} {} disturbed and put aside", count(aside, "attempt"), was(aside)),
+        (0, aside) => format!("{} {} disturbed and set aside", count(aside, "attempt"), was(aside)),
         (counted, 0) => format!("{counted} of {} {} disturbed and counted", count(*of, "trial"), was(counted)),
         (counted, aside) => format!(
-            "{counted} of {} {} disturbed and counted, {} put aside",
+            "{counted} of {} {} disturbed and counted, {} set aside",
             count(*of, "trial"),
             was(counted),
             count(aside, "attempt")

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use tare_findings::certificate::Certified;
 use tare_findings::collect::is_usable;
 use tare_findings::condition::{ConditionSummary, MetricSummary};
-use tare_findings::figures::{count, percent};
+use tare_findings::figures::{count, list, percent};
 use tare_findings::summary::Summary;
 use tare_results::schema::TrialRecord;
 use tare_results::{Results, Source};
@@ -64,7 +64,7 @@ fn what_was_run(summary: &Summary, results: &Results) -> String {
         results.trials.iter().filter(|trial| is_usable(trial)).filter_map(server).collect();
     let version = match versions.len() {
         0 => String::new(),
-        _ => format!(", server {}", versions.into_iter().collect::<Vec<_>>().join(" and ")),
+        _ => format!(", server {}", list(&versions.into_iter().collect::<Vec<_>>())),
     };
     // The clock may have been set back during the run, so the last trial need not have the latest time.
     let times = || results.trials.iter().map(|trial| trial.started_at.as_str()).filter(|time| !time.is_empty());

@@ -49,7 +49,7 @@ pub use answer::AnswerJson;
 pub use compared::{how_compared, how_compared_by_session, is_only_in_first};
 pub use comparison::{
     adjusted_by, beyond_disturbance, build_verdict, comparison_sentence, difference, fails_more_by_test, identical,
-    note, notes, sides_of, size, verdict,
+    note, notes, sides_of, size, verdict, verdict_in_markdown,
 };
 pub(crate) use counters::{counters_head, generator, losses};
 pub(crate) use distance::distance;

@@ -5,7 +5,7 @@ use super::find::shown_interval;
 use tare_findings::reproduce::{Figure, Open, Reproduced, Why};
 use tare_results::claim::{Cannot, Claim, Measure, Needs, Published};
 use tare_stats::Interval;
-use tare_text::count;
+use tare_text::{count, list};
 
 /// The verdict in few words, for a column.
 pub fn verdict(found: Option<&Reproduced>) -> &'static str {
@@ -74,7 +74,7 @@ fn here(claim: &Claim, figure: &Figure) -> String {
     let measured = with_interval(claim, figure.value, figure.ci);
     let servers = match figure.servers.as_slice() {
         [] => String::new(),
-        all => format!(" on {}", all.join(" and ")),
+        all => format!(" on {}", list(all)),
     };
     format!("{measured}{servers}{}{}", again(claim, figure), reservations(figure))
 }

@@ -35,7 +35,7 @@ fn without_end(notes: &SearchNotes) -> Option<String> {
     ))
 }
 
-/// What follows the verdict on a step: why it did not meet the objective, if that is known, and whether it was measured
+/// What follows the verdict on a step: why it did not meet the SLO, if that is known, and whether it was measured
 /// again.
 pub fn step_remarks(search: &SearchRecord, step: &StepRecord) -> String {
     let reason = match step.limit.filter(|_| !step.met) {
@@ -47,8 +47,8 @@ pub fn step_remarks(search: &SearchRecord, step: &StepRecord) -> String {
 }
 
 /// Milliseconds with as many digits as show on which side of the limit they are.
-pub fn in_ms(value: f64, limit: Option<f64>) -> String {
-    let is_within = |value: f64| limit.is_none_or(|limit| value <= limit);
+pub fn in_ms(value: f64, limit: f64) -> String {
+    let is_within = |value: f64| value <= limit;
     let mut texts = (3..=9).map(|digits| format!("{value:.digits$}"));
     let says_so = |text: &String| text.parse().is_ok_and(|rounded| is_within(rounded) == is_within(value));
     texts.find(says_so).unwrap_or_else(|| value.to_string())
@@ -60,9 +60,9 @@ mod tests {
 
     #[test]
     fn a_figure_is_never_rounded_to_the_other_side_of_its_limit() {
-        let of = |value| in_ms(value, Some(0.0125));
+        let of = |value| in_ms(value, 0.0125);
         assert_eq!([0.0125, 0.01251, 0.0119, 2.0].map(of), ["0.0125", "0.013", "0.012", "2.000"]);
-        assert_eq!(in_ms(5.0004, Some(5.0)), "5.0004");
+        assert_eq!(in_ms(5.0004, 5.0), "5.0004");
     }
 
     #[test]

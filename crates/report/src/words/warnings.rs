@@ -71,7 +71,7 @@ fn bad_trials(results: &Results, kind: Bad) -> Vec<String> {
     };
     let bad: Vec<(&TrialRecord, String)> =
         results.trials.iter().filter_map(|trial| Some((trial, why(trial)?))).collect();
-    let words = if kind == Bad::Failed { "failed" } else { "was disturbed and put aside" };
+    let words = if kind == Bad::Failed { "failed" } else { "was disturbed and set aside" };
     let mut lines: Vec<String> = bad
         .iter()
         .take(LISTED)
@@ -92,7 +92,7 @@ fn bad_trials(results: &Results, kind: Bad) -> Vec<String> {
         let more = bad.len() - LISTED;
         let words = match kind {
             Bad::Failed => "failed".to_owned(),
-            Bad::PutAside => format!("{} disturbed and put aside", was(more)),
+            Bad::PutAside => format!("{} disturbed and set aside", was(more)),
         };
         lines.push(format!("{} {words}; trials.jsonl lists all", count(more, "more attempt")));
     }
@@ -238,11 +238,7 @@ fn missing_captures(results: &Results) -> Vec<String> {
 fn outliving(results: &Results) -> Vec<String> {
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     for trial in &results.trials {
-        // "process 123 (name)": the number differs in every trial.
-        let own = trial.outlived.iter().map(|left| match left.split_once(" (") {
-            Some((_, name)) => name.trim_end_matches(')'),
-            None => left,
-        });
+        let own = trial.outlived.iter().map(|process| process.name.as_str());
         own.collect::<BTreeSet<&str>>().into_iter().for_each(|name| *names.entry(name).or_default() += 1);
     }
     let line = |(name, times)| {

@@ -13,8 +13,8 @@ use crate::quantiles::t_two_sided;
 /// One factor as a source of variance.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactorSpread {
-    /// The factor whose levels differ in variance.
-    pub factor: String,
+    /// Index of the factor whose levels differ in variance.
+    pub factor: usize,
     /// The level with the larger variance between trials: `true` for the high one.
     pub noisy_level: bool,
     /// Ratio of the between-trial variances, high level divided by low level, averaged (on the log scale) over the
@@ -42,7 +42,7 @@ pub struct SpreadRanking {
     pub metrics: usize,
 }
 
-/// Ranks the factors as sources of the between-trial variance, combining all `metrics` (queries). Each has its own
+/// Ranks the `factors` as sources of the between-trial variance, combining all `metrics` (queries). Each has its own
 /// slice of cells, in which cell c and trial t are the same trial in every metric.
 ///
 /// For each metric a model of main effects on ln(variance) is fitted; the coefficients are averaged. Queries of one
@@ -63,7 +63,7 @@ pub struct SpreadRanking {
 ///
 /// # Errors
 /// As [`super::effects`], and [`Error::TooFew`] when no metric has two conditions with replicated variance.
-pub fn sources(factors: &[String], metrics: &[Vec<Cell>], confidence: f64) -> Result<SpreadRanking, Error> {
+pub fn sources(factors: usize, metrics: &[Vec<Cell>], confidence: f64) -> Result<SpreadRanking, Error> {
     sources_at(factors, metrics, &[], confidence, 1.0 - confidence)
 }
 
@@ -73,16 +73,16 @@ pub fn sources(factors: &[String], metrics: &[Vec<Cell>], confidence: f64) -> Re
 /// # Errors
 /// As [`sources`].
 pub fn sources_at(
-    factors: &[String],
+    factors: usize,
     metrics: &[Vec<Cell>],
     blocks: &[Vec<usize>],
     confidence: f64,
     error_rate: f64,
 ) -> Result<SpreadRanking, Error> {
     valid_confidence(confidence)?;
-    let logs = metrics.iter().map(|cells| log_cells(factors.len(), cells)).collect::<Result<Vec<_>, _>>()?;
+    let logs = metrics.iter().map(|cells| log_cells(factors, cells)).collect::<Result<Vec<_>, _>>()?;
     let fits: Vec<Dispersion> =
-        logs.iter().filter_map(|cells| fit(&cells.iter().collect::<Vec<_>>(), factors.len(), 1)).collect();
+        logs.iter().filter_map(|cells| fit(&cells.iter().collect::<Vec<_>>(), factors, 1)).collect();
     if fits.is_empty() {
         return Err(Error::TooFew { what: "metrics with replicated spread".into(), needed: 1, got: 0 });
     }
@@ -91,7 +91,7 @@ pub fn sources_at(
     let in_blocks = !blocks.is_empty() && metrics.iter().all(with_trials);
     let chance = if in_blocks { blocks_differ(&logs, blocks) } else { 1.0 };
     let of_blocks: Vec<Option<BlockSpread>> =
-        (0..factors.len()).map(|factor| of_factor(&logs, blocks, factor).filter(|_| chance <= MAY_DIFFER)).collect();
+        (0..factors).map(|factor| of_factor(&logs, blocks, factor).filter(|_| chance <= MAY_DIFFER)).collect();
     let own = of_blocks.iter().enumerate();
     let combined: Vec<Option<(f64, f64)>> = own
         .map(|(factor, of_blocks)| match of_blocks {
@@ -99,7 +99,7 @@ pub fn sources_at(
             None => combine(&fits, factor, shared, confidence),
         })
         .collect();
-    let plain = brown_forsythe(&logs, factors.len());
+    let plain = brown_forsythe(&logs, factors);
     let tests = plain
         .iter()
         .zip(&of_blocks)
@@ -108,11 +108,12 @@ pub fn sources_at(
         tests.zip(&combined).map(|(test, c)| c.map_or(1.0, |(estimate, _)| test.of(estimate))).collect();
     let adjusted = holm(&chances);
 
-    let mut ranking: Vec<FactorSpread> = factors
+    let mut ranking: Vec<FactorSpread> = combined
         .iter()
-        .zip(combined.iter().zip(adjusted))
+        .zip(adjusted)
+        .enumerate()
         .map(|(factor, (c, p_value))| FactorSpread {
-            factor: factor.clone(),
+            factor,
             noisy_level: c.is_some_and(|(b, _)| b > 0.0),
             spread_ratio: c.map_or(Estimate { value: 1.0, ci: None }, |(b, half)| log_estimate(b, Some(half))),
             p_value,
@@ -225,11 +226,10 @@ mod tests {
             cell([true, false], 0.001),
             cell([true, true], 0.4),
         ];
-        let names = ["first", "second"].map(str::to_owned);
-        let found = sources(&names, &[cells], 0.95).unwrap();
-        let of = |name: &str| found.ranking.iter().find(|source| source.factor == name).unwrap();
-        assert_eq!((of("first").noisy_level, of("first").p_value), (false, 1.0));
-        assert!(of("second").noisy_level && of("second").shown, "{found:?}");
+        let found = sources(2, &[cells], 0.95).unwrap();
+        let of = |factor: usize| found.ranking.iter().find(|source| source.factor == factor).unwrap();
+        assert_eq!((of(0).noisy_level, of(0).p_value), (false, 1.0));
+        assert!(of(1).noisy_level && of(1).shown, "{found:?}");
     }
 
     #[test]

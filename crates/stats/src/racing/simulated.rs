@@ -268,7 +268,7 @@ fn what_a_level_is_worth_has_its_interval_together_with_the_others() {
         let truths = [planted[1], planted[0], planted[0] + planted[1]];
         against_first += usize::from(others[1..].iter().flatten().zip(truths).all(|(one, lost)| covers(one, lost)));
     }
-    // 95% are promised; a rate of 95% is below 92% in one of 300 such runs.
+    // 95% are expected; a rate of 95% is below 92% in one of 300 such runs.
     for covered in [together, against_first] {
         assert!(covered * 100 >= 92 * studies, "{together} and {against_first} of {studies}");
     }

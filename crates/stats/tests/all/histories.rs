@@ -28,7 +28,7 @@ fn resembling(rng: &mut Generator, rho: f64, sd: f64, runs: usize) -> Vec<f64> {
 
 /// 5% +- 2.5 of 300 series are at most 23.
 #[test]
-fn lines_without_a_change_say_something_in_at_most_what_is_promised() {
+fn lines_without_a_change_say_something_no_more_often_than_expected() {
     let mut rng = generator(9011);
     let normal_runs = share(300, || says_something(&of(&normals(&mut rng, 100.0, 2.0, RUNS))));
     // One run in ten is far off, on the slow side.

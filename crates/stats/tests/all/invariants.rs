@@ -157,14 +157,13 @@ proptest! {
 
     #[test]
     fn effects_are_sound_with_any_cells_missing(cells in cells(), other in cells()) {
-        let factors = ["a".to_string(), "b".to_string()];
         if let Ok(found) = effects(2, &cells, &[], &[], 2, 0.95) {
             for e in &found {
                 prop_assert!(sound(&e.mean_ratio) && e.spread_ratio.is_none_or(|s| sound(&s)));
                 prop_assert!([e.mean_p, e.spread_p].iter().flatten().all(|p| (0.0..=1.0).contains(p)));
             }
         }
-        if let Ok(s) = sources(&factors, &[cells, other], 0.95) {
+        if let Ok(s) = sources(2, &[cells, other], 0.95) {
             let total = s.unexplained + s.ranking.iter().map(|r| r.share).sum::<f64>();
             prop_assert!((total - 1.0).abs() < 1e-9, "{}", total);
         }

@@ -102,7 +102,7 @@ fn like_machines_have_no_variance_between_them() {
 /// Ten machines of five blocks. With a separate standard deviation for each machine, an outlier was reported in 6.7% of
 /// normal studies and in 15% of lognormal ones.
 #[test]
-fn an_odd_machine_is_named_as_rarely_as_promised_whatever_the_shape_of_blocks() {
+fn an_odd_machine_is_named_as_rarely_as_expected_whatever_the_shape_of_blocks() {
     let mut rng = generator(6);
     for (shape, sigma) in [("normal", 0.0), ("lognormal", 1.0)] {
         for (machines, blocks) in [(4usize, 6usize), (10, 5)] {

@@ -191,7 +191,7 @@ const ENTRIES: &[(&str, Entry)] = &[
     }),
     ("effects::residuals", |a, b| effects::residuals(&cells(a, b)).ok().map(|(left, _)| figures().free(left))),
     ("effects::sources", |a, b| {
-        let mut found = effects::sources(&["a".into(), "b".into()], &[cells(a, b)], 0.95).ok()?;
+        let mut found = effects::sources(2, &[cells(a, b)], 0.95).ok()?;
         // Two factors of equal strength may swap places through rounding.
         found.ranking.sort_by(|a, b| a.factor.cmp(&b.factor));
         let each =

@@ -79,7 +79,7 @@ fn the_one_ladder_that_does_not_lose_is_the_exception() {
 }
 
 #[test]
-fn the_mean_is_covered_and_the_smallest_shown_is_shown_as_often_as_promised() {
+fn the_mean_is_covered_and_the_smallest_shown_is_shown_as_often_as_expected() {
     let mut rng = generator(90_213);
     let grid = Grid { step: 0.9, off: 0.9, noisier: 3.0, ..PLAIN };
     let all: Vec<PooledStep> = (0..60).flat_map(|_| study(&mut rng, grid)).collect();

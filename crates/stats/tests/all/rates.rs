@@ -67,13 +67,13 @@ pub struct Rows {
 
 impl Rows {
     pub fn add(&mut self, what: &str, limit: Limit, rate: Rate) {
-        let (promised, is_missed) = match limit {
+        let (expected, is_missed) = match limit {
             Limit::AtMost(most) => (format!("at most {most}"), rate.chance(most) < BY_CHANCE),
             Limit::AtLeast(least) => (format!("at least {least:.1}"), rate.percent() < least),
             Limit::None => ("-".to_owned(), false),
         };
         let (low, high) = rate.interval();
-        let row = format!("| {what} | {promised} | {:.2} ({low:.2} to {high:.2}) | {} |", rate.percent(), rate.of);
+        let row = format!("| {what} | {expected} | {:.2} ({low:.2} to {high:.2}) | {} |", rate.percent(), rate.of);
         println!("{row}{}", if is_missed { " missed |" } else { " |" });
         self.missed.extend(is_missed.then_some(row));
     }

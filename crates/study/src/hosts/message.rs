@@ -88,7 +88,7 @@ pub enum Ask {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Failed {
     pub what: String,
-    /// Whether the clients were told to stop, or the program there was interrupted.
+    /// Whether the clients were requested to stop, or the program there was interrupted.
     pub interrupted: bool,
 }
 

@@ -71,10 +71,8 @@ impl Keyed for Decide {
 }
 
 /// The smallest change of interest: a fraction, or a percentage with its sign.
-pub fn minimum_effect(text: &str) -> Result<f64, String> {
-    let (number, unit) = text.strip_suffix('%').map_or((text, 1.0), |number| (number, 100.0));
-    let effect = number.trim().parse::<f64>().ok().map(|number| number / unit);
-    effect
+fn minimum_effect(text: &str) -> Result<f64, String> {
+    tare_text::fraction(text)
         .filter(|effect| *effect > 0.0 && *effect < 1.0)
         .ok_or_else(|| "a fraction above 0 and below 1, such as 0.02 or 2%".to_owned())
 }

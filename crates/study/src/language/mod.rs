@@ -13,7 +13,7 @@
 //! | `target`, `without_effect` | what a key or level sets; command line settings without effect |
 //! | `document`, `parse`, `command_line`, `check` | TOML to study, with the changes of the command line |
 //! | `write`, `builtin` | a study to TOML, and the built-in studies |
-//! | `made` | a study without a file, from command line options |
+//! | `made`, `load_name` | a study without a file, from command line options; what the name of a load means |
 
 pub mod builtin;
 pub mod check;
@@ -24,6 +24,7 @@ pub mod fields;
 pub mod key;
 pub mod limit;
 mod lists;
+pub mod load_name;
 pub mod machine;
 pub mod made;
 #[cfg(test)]

@@ -32,6 +32,17 @@ pub fn conditions(study: &Study) -> Result<Vec<Condition>, String> {
     combinations.into_iter().map(|levels| condition(study, &levels)).collect()
 }
 
+/// The factors of a study in its order.
+pub(super) fn factors(study: &Study) -> Vec<String> {
+    let mut names = Vec::new();
+    for factor in study.entries().into_iter().flatten() {
+        if !names.contains(&factor.name) {
+            names.push(factor.name);
+        }
+    }
+    names
+}
+
 fn condition(study: &Study, levels: &[(String, Value)]) -> Result<Condition, String> {
     limits::check_wanted()?;
     let mut settings = study.base.clone();

@@ -50,7 +50,7 @@ pub fn decided(sampling: &Sampling, settings: &mut Settings, plan: &Plan, trial:
 }
 
 /// The plan with a decision and its trials, if the pilot has ended and nothing is decided yet; or with more trials,
-/// if all have run and the promised half-width is not reached.
+/// if all have run and the expected half-width is not reached.
 pub fn extended(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
     let target = study.sampling.target_half_width?;
     let (decision, more) = match &plan.decision {

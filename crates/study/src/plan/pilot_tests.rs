@@ -147,7 +147,7 @@ fn noise(study: u64, place: [usize; 3]) -> f64 {
 }
 
 #[test]
-fn the_half_width_that_was_promised_is_reached_and_its_interval_covers() {
+fn the_half_width_that_was_expected_is_reached_and_its_interval_covers() {
     let study = study(0.03, 1e6);
     let (mut covered, mut added, studies) = (0, Vec::new(), 60);
     for number in 0..studies {

@@ -1,4 +1,4 @@
-//! Whether a study has reached the half-width promised after its pilot, and how many more blocks it needs.
+//! Whether a study has reached the half-width expected after its pilot, and how many more blocks it needs.
 
 use super::cases::{self, CONFIDENCE, Case, blocks, metrics, usable};
 use crate::language::spec::Study;
@@ -24,7 +24,7 @@ struct Reached<'a> {
 }
 
 /// The decision with the number of blocks to add to the plan: none if trials are still to run, if the half-width is
-/// reached, or if it was never promised.
+/// reached, or if it was never expected to be.
 pub(super) fn more(
     study: &Study,
     plan: &Plan,
@@ -32,9 +32,9 @@ pub(super) fn more(
     decision: &Decision,
     target: f64,
 ) -> Option<(Decision, usize)> {
-    let promised = decision.half_width.is_some_and(|half_width| half_width <= target);
+    let is_expected = decision.half_width.is_some_and(|half_width| half_width <= target);
     let ran: BTreeSet<usize> = records.iter().map(|record| record.trial).collect();
-    if !promised || !plan.trials.iter().all(|planned| ran.contains(&planned.trial)) {
+    if !is_expected || !plan.trials.iter().all(|planned| ran.contains(&planned.trial)) {
         return None;
     }
     let ok = usable(records, if decision.pilot_counts { 0 } else { decision.first_trial });

@@ -82,6 +82,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         machine: (place != Where::Described).then(|| Fingerprint::of(on)),
         client_machines: hosts.map(|hosts| hosts.machines()).unwrap_or_default(),
         seed: study.sampling.seed,
+        factors: design::factors(study),
         conditions: planned,
         trials,
         samples: study.sampling.samples,

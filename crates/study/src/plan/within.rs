@@ -53,13 +53,13 @@ const SAMPLES_DIFFER: f64 = 0.01;
 pub enum TooShort {
     #[error(
         "the shortest useful run takes {} ({} of that for the data), but the limit is {}",
-        duration_at_most(*least_s), duration_at_most(*data_s), duration(*asked_s)
+        duration_at_most(*least_s), duration_at_most(*data_s), duration(*requested_s)
     )]
     Least {
         least_s: f64,
         /// The part of it for creating the data, seconds.
         data_s: f64,
-        asked_s: f64,
+        requested_s: f64,
     },
     /// A cut study cannot be planned.
     #[error("{0}")]
@@ -74,16 +74,16 @@ pub fn fit(
     cpus: usize,
     plan: impl Fn(&Study) -> Result<Plan, String>,
 ) -> Result<(Study, Plan), TooShort> {
-    let Some(asked_s) = study.sampling.within_s else { return Ok((study, whole)) };
+    let Some(requested_s) = study.sampling.within_s else { return Ok((study, whole)) };
     let cut = |levels, rungs| Within {
-        asked_s,
+        requested_s,
         whole_s: whole.estimated_s,
         whole_trials: whole.trials.len(),
         levels,
         rungs,
         ..Within::default()
     };
-    if whole.estimated_s <= asked_s {
+    if whole.estimated_s <= requested_s {
         let within = Some(cut(BTreeMap::new(), None));
         return Ok((study, Plan { within, ..whole }));
     }
@@ -103,7 +103,7 @@ pub fn fit(
         let cut_conditions = conditions_of(&candidate, &names)?;
         let before = kept(&whole, &cut_conditions).iter().filter(|c| c.realizable).count();
         // If conditions turn out not to be able to share a server, they are not left out for that.
-        if made.estimated_s > asked_s || made.conditions.iter().filter(|c| c.realizable).count() < before {
+        if made.estimated_s > requested_s || made.conditions.iter().filter(|c| c.realizable).count() < before {
             continue;
         }
         let mut levels = left_out(&study, &candidate);
@@ -116,7 +116,7 @@ pub fn fit(
         let is_climbed = rule.is_some();
         let made = Plan { within: Some(cut(levels, rule)), notes, ..made };
         if !is_climbed {
-            let raced = race::of_question(&candidate, made, asked_s - data_s);
+            let raced = race::of_question(&candidate, made, requested_s - data_s);
             let looked_at = looks::begun(&candidate, raced);
             return Ok((candidate, looked_at));
         }
@@ -126,7 +126,7 @@ pub fn fit(
         let climbed = rungs::begun(&wide, Plan { conditions: all, ..made }, &first);
         return Ok((wide, climbed));
     }
-    Err(TooShort::Least { least_s, data_s, asked_s })
+    Err(TooShort::Least { least_s, data_s, requested_s })
 }
 
 /// The study's conditions by name, with their names in the plan: builds and commands are named by their differences.
@@ -169,7 +169,7 @@ fn fitting(
             candidate.sampling.trials = blocks;
             let expected_s = data_s + costs.trials_s(&resolve::scheduled(&candidate, kept));
             least_s = least_s.min(expected_s);
-            if study.sampling.within_s.is_none_or(|asked_s| expected_s <= asked_s)
+            if study.sampling.within_s.is_none_or(|requested_s| expected_s <= requested_s)
                 && let Some(smallest) = smallest(&candidate, kept)
             {
                 fitting.push((smallest, candidate));

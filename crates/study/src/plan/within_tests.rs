@@ -28,7 +28,7 @@ fn an_articles_grid_fits_its_hours_and_says_what_was_cut() {
     let (study, plan) = cut("numa-scaling", D, &[read_only, "sampling.within_s=10800"]).unwrap();
     let within = plan.within.as_ref().unwrap();
     assert!(plan.estimated_s <= 10_800.0 && within.whole_s > 250_000.0, "{within:?}");
-    assert_eq!((within.whole_trials, within.asked_s), (528, 10_800.0));
+    assert_eq!((within.whole_trials, within.requested_s), (528, 10_800.0));
     assert_eq!(study.design.ladder.as_deref(), Some("workload,distribution,threads"));
     // The nodes, which the question is about, stay; the rungs begin with the two ends of every ladder and its middle.
     assert_eq!((within.levels.len(), plan.trials_in_all()), (0, 252), "{within:?}");

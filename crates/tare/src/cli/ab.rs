@@ -3,7 +3,6 @@
 use super::ab_plan::{MINIMUM_EFFECT, MeasuredOn, pair_line, planned};
 use super::ab_sides::{self, Side, side};
 use super::ab_together::TurnsArgs;
-use super::compare::percentage;
 use super::execution::{RunOptions, execute};
 use super::interrupt::unless_interrupted;
 use super::measured::MeasuredArgs;
@@ -366,11 +365,7 @@ fn without_result(lost: usize, lost_alone: [usize; 2], are_all: bool) -> Option<
 }
 
 pub fn effect(text: &str) -> Result<f64, String> {
-    percentage(text).and_then(|effect| match effect > 0.0 && effect < 1.0 {
-        // Elsewhere a fraction of 2% is written 0.02, so such a small number without a sign is probably a mistake.
-        true if effect < 1e-3 && !text.contains('%') => {
-            Err(format!("expected a percentage with its sign: {text}%, or {}", tare_text::percent(100.0 * effect)))
-        }
+    tare_text::percentage(text).and_then(|effect| match effect > 0.0 && effect < 1.0 {
         true => Ok(effect),
         false => Err("expected a percentage above 0 and below 100".to_owned()),
     })
@@ -396,7 +391,7 @@ mod tests {
         assert!(time("0").is_err() && time("soon").is_err() && time("-1s").is_err());
         assert_eq!(effect("2%"), Ok(0.02));
         assert!(effect("0").is_err() && effect("100%").is_err());
-        assert_eq!((effect("0.5"), effect("0.02%")), (Ok(0.005), Ok(0.0002)));
-        assert_eq!(effect("0.02"), Err("expected a percentage with its sign: 0.02%, or 2.0%".to_owned()));
+        assert_eq!((effect("5"), effect("0.02%")), (Ok(0.05), Ok(0.0002)));
+        assert!(effect("0.5").is_err(), "50% in a study");
     }
 }

@@ -204,15 +204,10 @@ fn side(text: &str) -> (PathBuf, Option<String>) {
     (PathBuf::from(text), None)
 }
 
-/// Parses `5` or `5%` as a fraction.
+/// Parses the change of a gate as a fraction.
 pub(super) fn percentage(text: &str) -> Result<f64, String> {
-    let number =
-        text.trim().trim_end_matches('%').parse::<f64>().map_err(|_| "expected a percentage such as 5".to_owned())?;
-    if (0.0..=1000.0).contains(&number) {
-        Ok(number / 100.0)
-    } else {
-        Err("expected a percentage from 0 to 1000".to_owned())
-    }
+    let expected = || "expected a percentage from 0 to 1000".to_owned();
+    tare_text::percentage(text).and_then(|share| Some(share).filter(|share| *share <= 10.0).ok_or_else(expected))
 }
 
 fn conditions(names: &[String]) -> String {
@@ -271,10 +266,9 @@ mod tests {
     }
 
     #[test]
-    fn percentages_are_parsed_into_fractions() {
-        assert_eq!(percentage("5"), Ok(0.05));
-        assert_eq!(percentage("2.5%"), Ok(0.025));
-        for bad in ["", "x", "-1", "NaN", "inf", "5000"] {
+    fn the_change_of_a_gate_is_a_percentage_up_to_1000() {
+        assert_eq!((percentage("408"), percentage("1000%")), (Ok(4.08), Ok(10.0)));
+        for bad in ["x", "5%%", "0.5", "5000"] {
             assert!(percentage(bad).is_err(), "{bad}");
         }
     }

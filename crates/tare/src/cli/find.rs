@@ -258,7 +258,7 @@ fn block_line(plan: &Plan, records: &[TrialRecord]) -> Option<String> {
 }
 
 fn confidence(text: &str) -> Result<f64, String> {
-    super::compare::percentage(text).and_then(|share| match (0.5..1.0).contains(&share) {
+    tare_text::percentage(text).and_then(|share| match (0.5..1.0).contains(&share) {
         true => Ok(share),
         false => Err("expected a percentage from 50 to below 100".to_owned()),
     })

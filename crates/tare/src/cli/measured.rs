@@ -3,9 +3,9 @@
 use super::{Exit, Problem};
 use crate::state::whole_path;
 use clap::Args;
-use std::path::Path;
 use tare_drive::workload::AnyLoad;
 use tare_results::metric;
+use tare_study::language::load_name::LoadName;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::Study;
 
@@ -37,11 +37,11 @@ impl MeasuredArgs {
     }
 
     fn load_keys(&self) -> Vec<String> {
-        match &self.load {
-            Some(load) if is_file(load) => {
-                vec!["workload.name=sql".to_owned(), format!("workload.file={}", whole_path(Path::new(load)).display())]
+        match self.load.as_deref().map(LoadName::parse) {
+            Some(LoadName::Statements(file)) => {
+                vec!["workload.name=sql".to_owned(), format!("workload.file={}", whole_path(&file).display())]
             }
-            load => load.iter().map(|load| format!("workload.name={load}")).collect(),
+            _ => self.load.iter().map(|load| format!("workload.name={load}")).collect(),
         }
     }
 
@@ -56,19 +56,14 @@ impl MeasuredArgs {
     }
 }
 
-/// Whether a load is a file of statements.
-fn is_file(load: &str) -> bool {
-    load.ends_with(".toml")
-}
-
 fn load(text: &str) -> Result<String, String> {
-    match text.ends_with(".sql") {
-        true => {
+    match LoadName::parse(text) {
+        LoadName::Script(_) => {
             Err("expected the name of a load, or a file of statements, NAME.toml: it holds SQL and how the tables \
                      are made (docs/sql.md)"
                 .to_owned())
         }
-        false => Ok(text.to_owned()),
+        LoadName::Name(_) | LoadName::Statements(_) => Ok(text.to_owned()),
     }
 }
 

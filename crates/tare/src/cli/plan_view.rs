@@ -117,7 +117,7 @@ fn machine(plan: &Plan) -> &'static str {
 /// The duration of a plan, and the longest one if disturbed trials are repeated.
 fn time(study: &Study, plan: &Plan, each: &str) -> String {
     // A trial that would exceed the time limit is not started.
-    let given_s = plan.within.as_ref().map_or(f64::INFINITY, |within| within.asked_s);
+    let given_s = plan.within.as_ref().map_or(f64::INFINITY, |within| within.requested_s);
     let likely_s = if each.is_empty() { plan.estimated_s } else { plan.trials_s() };
     let most_s = (likely_s + estimate::again_s(study, plan)).min(given_s).max(likely_s);
     let time = Left { likely_s, most_s }.words(each);

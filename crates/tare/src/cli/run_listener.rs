@@ -11,7 +11,7 @@ use tare_drive::workload::Progress;
 use tare_findings::figures::figure;
 use tare_findings::find::Find;
 use tare_results::metric;
-use tare_results::schema::{Outcome, Plan, TrialRecord};
+use tare_results::schema::{Outcome, Outlived, Plan, SIDE, TrialRecord};
 use tare_study::plan::queue::Next;
 use tare_text::{count, percent, was};
 
@@ -136,13 +136,17 @@ impl Listener for TerminalListener {
     fn end(&mut self, record: &TrialRecord) {
         let since_first = self.first.unwrap_or(self.began).elapsed();
         self.pace.ended(since_first, record.outcome == Outcome::Ok);
-        for left in &record.outlived {
-            self.line(&format!("trial {}: killed {left}, which the server had started and left running", record.trial));
+        for Outlived { pid, name } in &record.outlived {
+            let process = format!("process {pid} ({name})");
+            self.line(&format!(
+                "trial {}: killed {process}, which the server had started and left running",
+                record.trial
+            ));
         }
         let number = record.trial;
         let reason = record.reason.as_deref().unwrap_or_default();
         match record.outcome {
-            Outcome::Failed => self.line(&format!("trial {number} ({}) failed: {reason}", short(&record.condition))),
+            Outcome::Failed => self.line(&format!("trial {number} ({}) failed: {reason}", short(record))),
             // With a progress bar, the programs that disturbed trials are listed at the end of the run.
             Outcome::Disturbed if self.bar.is_some() => self.disturbed += 1,
             Outcome::Disturbed => self.line(&disturbed(record)),
@@ -212,7 +216,7 @@ fn value_of(record: &TrialRecord) -> Option<String> {
 /// The message that trials are no longer repeated.
 pub(super) fn repeats_in_vain() -> String {
     format!(
-        "the last {IN_VAIN} repeats were also disturbed, so there are no more repeats: postponed trials count as \
+        "the last {IN_VAIN} repeats were also disturbed, so there are no more repeats: trials that were set aside count as \
          measured, marked as disturbed"
     )
 }
@@ -220,13 +224,12 @@ pub(super) fn repeats_in_vain() -> String {
 /// The message that a trial was disturbed, with the responsible programs if known.
 pub(super) fn disturbed(record: &TrialRecord) -> String {
     let by = disturbers(record).or_else(|| record.reason.clone()).unwrap_or_default();
-    format!("trial {} ({}) was disturbed: {by}", record.trial, short(&record.condition))
+    format!("trial {} ({}) was disturbed: {by}", record.trial, short(record))
 }
 
 /// Of a side, `side=a` alone: what it sets stands above the pairs and may be a long path.
-fn short(condition: &str) -> &str {
-    let side = condition.split(' ').next().filter(|first| first.starts_with("side="));
-    side.unwrap_or(condition)
+fn short(record: &TrialRecord) -> String {
+    record.levels.get(SIDE).map_or_else(|| record.condition.clone(), |side| format!("{SIDE}={side}"))
 }
 
 /// The programs that disturbed a trial, in short; `None` if none is known.

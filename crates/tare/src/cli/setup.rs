@@ -5,16 +5,17 @@ use super::interrupt::unless_interrupted;
 use super::tools::{Found, TOOLS, Tool};
 use super::{Exit, Problem, interrupt, output};
 use clap::Args;
-use clap::builder::PossibleValuesParser;
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde::Serialize;
 use std::io::{self, ErrorKind};
 use std::process::{Command, ExitStatus};
+use tare_engine::engine_name;
 
 #[derive(Debug, Args)]
 pub struct SetupArgs {
     /// The programs, or the servers' debug symbols [default: all]
-    #[arg(value_name = "WHAT", value_parser = PossibleValuesParser::new(names()))]
+    #[arg(value_name = "WHAT", value_parser = PossibleValuesParser::new(names().map(possible)))]
     what: Vec<String>,
     /// Install what is missing; without this option nothing is changed
     #[arg(long, requires = "what")]
@@ -40,7 +41,7 @@ struct SetupJson {
 
 /// Prints for every program whether it is installed and what would install it; with `--install` installs it.
 pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
-    let named = |tool: &&Tool| args.what.is_empty() || args.what.iter().any(|name| name == tool.name);
+    let named = |tool: &&Tool| args.what.is_empty() || args.what.iter().any(|name| engine_name(name) == tool.name);
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     interrupt::stop()?;
     let mut programs = Vec::new();
@@ -81,6 +82,13 @@ pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
 
 fn names() -> impl Iterator<Item = &'static str> {
     TOOLS.iter().map(|tool| tool.name).chain([debug_symbols::NAME])
+}
+
+/// A name; an engine may be called what `--engine` calls it.
+fn possible(name: &'static str) -> PossibleValue {
+    const SHORT: &str = "postgres";
+    let value = PossibleValue::new(name);
+    if name == engine_name(SHORT) { value.alias(SHORT) } else { value }
 }
 
 fn as_root(words: Vec<&str>) -> Vec<&str> {

@@ -53,7 +53,7 @@ pub const TOOLS: &[Tool] = &[
         packages: Packages { debian: None, ubuntu: Some("mysql-server"), fedora: Some("community-mysql-server") },
     },
     Tool {
-        name: "postgres",
+        name: "postgresql",
         purpose: "studies on a private PostgreSQL (--engine postgresql)",
         kind: Kind::Engine("postgresql"),
         packages: packages("postgresql", "postgresql", "postgresql-server"),

@@ -8,7 +8,7 @@ use tare_study::plan::{estimate, ladder};
 
 #[derive(Debug)]
 pub(super) struct Deadline {
-    asked_s: f64,
+    requested_s: f64,
     /// Used by trials of earlier sessions.
     spent_s: f64,
     clock: Instant,
@@ -19,9 +19,9 @@ pub(super) struct Deadline {
 impl Deadline {
     /// `None` without a time limit.
     pub fn of(study: &Study, records: &[TrialRecord]) -> Option<Self> {
-        let asked_s = study.sampling.within_s?;
+        let requested_s = study.sampling.within_s?;
         let spent_s = records.iter().map(|record| record.elapsed_s).sum();
-        Some(Self { asked_s, spent_s, clock: Instant::now(), begun: None })
+        Some(Self { requested_s, spent_s, clock: Instant::now(), begun: None })
     }
 
     /// Whether a trial ends in time, together with the trials that share its server.
@@ -35,7 +35,7 @@ impl Deadline {
         let more = ladder::rest_of_lifetime(plan, trial).len().saturating_sub(1) as f64;
         let rungs_s = more * warm.workload.load.load().expected_s(&estimate::counts(&warm, &task.sampling));
         let expected_s = estimate::trial_s(&task.condition.settings, &task.sampling) + rungs_s;
-        let lasts = self.spent_s + self.clock.elapsed().as_secs_f64() + expected_s <= self.asked_s;
+        let lasts = self.spent_s + self.clock.elapsed().as_secs_f64() + expected_s <= self.requested_s;
         if lasts {
             self.begun = task.planned.lifetime;
         }

@@ -23,7 +23,7 @@ use tare_study::language::values::from_values;
 use tare_text::Value;
 use tare_topology::{Fingerprint, Machine, MachineError, Pairing, ResolvedPlacement};
 
-/// How long clients may take to end when told to. Then settings are restored, and the clients end with this process.
+/// How long clients may take to end on request. Then settings are restored, and the clients end with this process.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// The key of a load that names a file to read.

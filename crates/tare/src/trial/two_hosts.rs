@@ -17,7 +17,7 @@ use tare_study::language::settings::Settings;
 use tare_study::language::values::to_values;
 use tare_study::plan::task::OtherMachine;
 
-/// How long clients may take to end after they were told to.
+/// How long clients may take to end on request.
 const GRACE: Duration = Duration::from_secs(20);
 /// The same after an interruption on this host: when cut off, the clients restore their settings by themselves.
 const AT_ONCE: Duration = Duration::from_secs(1);
@@ -160,7 +160,7 @@ pub struct Job<'a> {
 struct Half<'a> {
     watch: SutWatch,
     host: &'a dyn Host,
-    /// The error on this host because of which the clients were told to end.
+    /// The error on this host because of which the clients must end.
     failed: Option<LoadError>,
     captures: Captures,
     /// The samples, or parts of samples, that were watched here.

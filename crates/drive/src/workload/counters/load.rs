@@ -3,6 +3,7 @@
 use super::proof::Eyes;
 use super::{CountersSettings, proof};
 use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, Progress, TrialSize};
+use procfs::Current;
 use tare_counters_study::workload::{Config, Hooks, Outcome};
 use tare_engine::Server;
 use tare_results::metric::{self, Named};
@@ -24,9 +25,16 @@ impl CountersSettings {
             padding: self.padding,
             memory_scope: self.memory_scope,
             seed,
+            available_bytes: available_bytes(),
             hooks,
         }
     }
+}
+
+/// The memory that the kernel can still give without swapping, or less if a control group of this process leaves less.
+fn available_bytes() -> u64 {
+    let machine = procfs::Meminfo::current().ok().and_then(|memory| memory.mem_available);
+    [machine, tare_noise::own_memory_left_bytes()].into_iter().flatten().min().unwrap_or(u64::MAX)
 }
 
 impl Load for CountersSettings {

@@ -51,7 +51,7 @@ impl Runner<'_> {
         }
         let after = self.held.and_then(|held| held.now());
         let extra = self.stage.counts.extra.then(|| self.captured(&queries, &samples)).transpose()?;
-        let against = self.learnt.against.into_iter().collect::<Vec<_>>().join(" and ");
+        let against = tare_text::list(&self.learnt.against.into_iter().collect::<Vec<_>>());
         let numbers: Vec<String> = order.iter().map(u8::to_string).collect();
         let verified = format!("in the order {}; rows compared with {against}", numbers.join(","));
         Ok(Driven {

@@ -19,6 +19,8 @@ pub enum ProgramError {
         /// The problem of the temporary folder or the state directory.
         source: Box<EngineError>,
     },
+    #[error("sysbench has no driver for this engine")]
+    NoDriver,
     #[error("{{{placeholder}}} has no value here: {reason}")]
     Placeholder { placeholder: &'static str, reason: String },
     #[error("{program} ended with {status}{}", last_output(.tail))]

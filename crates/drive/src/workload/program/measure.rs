@@ -2,8 +2,8 @@
 //! of the server, watched while it measures, and verified to have stayed in their placement.
 
 use super::content::ClientFiles;
-use super::held::StopGuard;
 use super::process::{Ended, Job, Running};
+use super::stop_guard::StopGuard;
 use super::{Interval, ProgramError};
 use crate::sut::{Connections, LoadAround, Surroundings, SutError, SystemUnderTest, Unpaired, Watched};
 use crate::workload::{LoadContext, LoadError, Progress};

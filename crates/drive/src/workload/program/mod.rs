@@ -6,7 +6,7 @@
 //! | `process`, `output` | a program as a process: its resource usage, its output, its end with all its children |
 //! | `measure` | one run: threads found, bound, paired, watched |
 //! | `content` | the content of the program files as they ran |
-//! | `held` | stopping a client briefly while its server is observed |
+//! | `stop_guard` | stopping a client briefly while its server is observed |
 //! | `timed` | one run per sample, for programs that run for a given time |
 //! | `values` | values of placeholders on this server; a password file for programs that need one |
 //! | `parse/` | parsers of the programs' results |
@@ -14,12 +14,12 @@
 
 mod content;
 mod error;
-mod held;
 mod line;
 mod measure;
 mod output;
 pub mod parse;
 mod process;
+mod stop_guard;
 pub mod timed;
 mod values;
 

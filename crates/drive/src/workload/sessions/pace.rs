@@ -139,6 +139,11 @@ impl Slo {
         if words.trim() == "none" { Ok(None) } else { words.parse().map(Some) }
     }
 
+    /// It, as the record of a search has it.
+    pub fn record(&self) -> tare_results::search::Slo {
+        tare_results::search::Slo { metric: self.metric().to_owned(), limit_ms: self.limit_ms }
+    }
+
     pub fn metric(&self) -> &'static str {
         FIGURES.into_iter().find(|(_, figure)| *figure == self.figure).map_or("", |(name, _)| name)
     }

@@ -172,7 +172,7 @@ impl<T, R: Fn(Option<Curve>, &mut LoadContext<'_>) -> Result<Vec<Ran<T>>, LoadEr
         let (objective, mut whole, mut met) = (self.objective, Whole::default(), Vec::new());
         let mut record = SearchRecord {
             search: 0,
-            objective: objective.to_string(),
+            slo: objective.record(),
             closed_loop_tps: closed_tps,
             found_tps: None,
             bracket_tps: None,
@@ -193,7 +193,7 @@ impl<T, R: Fn(Option<Curve>, &mut LoadContext<'_>) -> Result<Vec<Ran<T>>, LoadEr
                     break bracket.found;
                 }
                 Next::NoLimit => {
-                    let requested = record.steps.last().map_or(0.0, |step| step.asked_tps);
+                    let requested = record.steps.last().map_or(0.0, |step| step.requested_tps);
                     return Err(LoadError::own(SearchError::NoLimit { objective, requested }));
                 }
                 Next::NoRate => return Err(LoadError::own(no_rate(objective, &record.steps))),
@@ -266,7 +266,7 @@ fn judged<T>(objective: Slo, rate: f64, ran: &Ran<T>) -> StepRecord {
     let limit = (!met).then(|| own().map_or(Limit::Server, Limit::Client));
     let beyond = objective.beyond(sample.transactions);
     let done_tps = sample.tps();
-    StepRecord { asked_tps: rate, done_tps, value, value_of_prompt_client, beyond, met, limit, repeated: false }
+    StepRecord { requested_tps: rate, done_tps, value, value_of_prompt_client, beyond, met, limit, repeated: false }
 }
 
 /// Sets the figure of the objective to the value by which the step met it.
@@ -286,7 +286,7 @@ fn falls_behind(requested: f64, done: f64, backlog: f64) -> bool {
 
 /// What limited a rate that did not meet the objective.
 fn limit_at(steps: &[StepRecord], rate: f64) -> Option<Limit> {
-    steps.iter().rfind(|step| step.asked_tps == rate).and_then(|step| step.limit)
+    steps.iter().rfind(|step| step.requested_tps == rate).and_then(|step| step.limit)
 }
 
 fn no_rate(objective: Slo, steps: &[StepRecord]) -> SearchError {
@@ -296,7 +296,7 @@ fn no_rate(objective: Slo, steps: &[StepRecord]) -> SearchError {
         Some(Limit::Client(why)) => format!(", and the client was the limit ({why})"),
         _ => String::new(),
     };
-    SearchError::NoRate { objective, requested: last.map_or(0.0, |step| step.asked_tps), value, client }
+    SearchError::NoRate { objective, requested: last.map_or(0.0, |step| step.requested_tps), value, client }
 }
 
 #[cfg(test)]

@@ -28,8 +28,8 @@ pub(super) struct SqlClient {
     sent: Queries,
     runs: Among,
     part: Option<Part>,
-    /// The transaction that the server asked to run again: with the same values, so that no value of a counter is
-    /// skipped.
+    /// The transaction that has to run again after an error of the server: with the same values, so that no value of a
+    /// counter is skipped.
     again: Option<usize>,
 }
 

@@ -257,6 +257,31 @@ mod tests {
         let reads: Vec<bool> = mix.statements().map(|statement| statement.reads).collect();
         assert_eq!(reads, [true, false, false, true, true]);
         assert_eq!([mix.transactions[0].writes, mix.transactions[1].writes], [true, false]);
+        let reads = |sql: &str| {
+            let text = format!("[[transaction]]\nname = \"a\"\nstatements = ['''{sql}''']\n");
+            !read(&text).unwrap().writes()
+        };
+        for sql in [
+            "WITH t AS (SELECT 1) SELECT * FROM t",
+            "values (1)",
+            "TABLE t",
+            "SELECT 'for update', \"into\" FROM t -- for share",
+            "SELECT updated, insert(a, 1, 1, 'x') FROM t",
+        ] {
+            assert!(reads(sql), "{sql}");
+        }
+        for sql in [
+            "WITH t AS (DELETE FROM a RETURNING id) SELECT * FROM t",
+            "WITH t AS (SELECT 1) UPDATE a SET b = 1",
+            "SELECT a FROM t FOR\n  UPDATE",
+            "SELECT a FROM t FOR SHARE",
+            "SELECT a FROM t FOR NO KEY UPDATE",
+            "SELECT a FROM t FOR KEY SHARE SKIP LOCKED",
+            "SELECT a FROM t LOCK IN SHARE MODE",
+            "SELECT a INTO b FROM t",
+        ] {
+            assert!(!reads(sql), "{sql}");
+        }
     }
 
     const LISTS: &str = "[sizes]\nrows = 1000\n[counters]\nadded = \"rows\"\n[parameters]\n\

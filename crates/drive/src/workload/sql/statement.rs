@@ -126,7 +126,6 @@ pub(super) fn read(of: &str, number: usize, what: &Repeated, known: &mut Known<'
         made.add(&row, Some(which)).map_err(wrong)?;
     }
     let Made { parts, values, in_text, .. } = made;
-    let reads = reads(&parts);
     Ok(Statement {
         name: format!("{of}_{number}"),
         parts,
@@ -134,7 +133,7 @@ pub(super) fn read(of: &str, number: usize, what: &Repeated, known: &mut Known<'
         in_text,
         draws: Vec::new(),
         times: what.times,
-        reads,
+        reads: reads(text),
     })
 }
 
@@ -267,8 +266,46 @@ impl Made<'_, '_> {
     }
 }
 
-fn reads(parts: &[Part]) -> bool {
-    let mut texts = parts.iter().filter_map(|part| if let Part::Sql(text) = part { Some(text) } else { None });
-    let first = texts.clone().next().and_then(|text| text.split_whitespace().next()).unwrap_or_default();
-    first.eq_ignore_ascii_case("select") && !texts.any(|text| text.to_lowercase().contains("for update"))
+/// Statements that return rows. `WITH` may begin others too.
+const READS: [&str; 4] = ["select", "with", "values", "table"];
+/// Words of a statement that writes, if the first word is one of [`READS`]: it creates a table or a file of its rows,
+/// or a part of it changes others.
+const WRITES: [&str; 5] = ["into", "insert", "update", "delete", "merge"];
+/// Ends of the clauses that lock the rows that are read.
+const LOCKS: [&[&str]; 5] = [
+    &["for", "update"],
+    &["for", "no", "key", "update"],
+    &["for", "share"],
+    &["for", "key", "share"],
+    &["lock", "in", "share", "mode"],
+];
+
+/// Whether a statement returns rows and locks none, by its words outside quotes and comments.
+fn reads(text: &str) -> bool {
+    let words = words(text);
+    let Some(first) = words.first().filter(|first| READS.contains(&first.as_str())) else { return false };
+    let locks = |clause: &&[&str]| words.windows(clause.len()).any(|at| at == *clause);
+    // Without WITH, such a word is a column or a function, as MySQL's INSERT(), except for INTO.
+    let writes = |word: &String| WRITES.contains(&word.as_str()) && (first == "with" || word == "into");
+    !words.iter().any(writes) && !LOCKS.iter().any(locks)
+}
+
+/// The words of a statement in lower case, without quoted text, names in quotes and comments.
+fn words(text: &str) -> Vec<String> {
+    let (mut words, mut rest) = (Vec::new(), text);
+    while let Some(c) = rest.chars().next() {
+        let length = match c {
+            '\'' | '"' | '`' => rest[1..].find(c).map(|end| end + 2),
+            _ if rest.starts_with("--") => rest.find('\n'),
+            _ if rest.starts_with("/*") => rest.find("*/").map(|end| end + 2),
+            _ if c.is_alphabetic() || c == '_' => {
+                let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+                words.push(rest[..end].to_lowercase());
+                Some(end)
+            }
+            _ => Some(c.len_utf8()),
+        };
+        rest = length.map_or("", |length| &rest[length..]);
+    }
+    words
 }

@@ -2,7 +2,7 @@
 
 use super::SysbenchSettings;
 use crate::workload::program::timed::TimedRun;
-use tare_engine::{Address, ConnectTarget};
+use tare_engine::{Address, ConnectTarget, SysbenchDriver};
 
 /// Bulk inserts use one table per thread; this many are created with the data.
 const BULK_TABLES: usize = 1024;
@@ -10,15 +10,22 @@ const BULK_TABLES: usize = 1024;
 const BULK: &str = "bulk_insert";
 
 impl SysbenchSettings {
-    pub fn prepare(&self, engine: &str, target: &ConnectTarget, parallel: usize) -> Vec<String> {
+    pub fn prepare(&self, driver: SysbenchDriver, target: &ConnectTarget, parallel: usize) -> Vec<String> {
         let threads = if self.script == BULK { BULK_TABLES } else { parallel };
-        let mut words = self.common(engine, target, threads);
+        let mut words = self.common(driver, target, threads);
         words.extend([self.script.clone(), "prepare".to_owned()]);
         words
     }
 
-    pub fn run(&self, engine: &str, target: &ConnectTarget, threads: usize, seed: u64, run: TimedRun) -> Vec<String> {
-        let mut words = self.common(engine, target, threads);
+    pub fn run(
+        &self,
+        driver: SysbenchDriver,
+        target: &ConnectTarget,
+        threads: usize,
+        seed: u64,
+        run: TimedRun,
+    ) -> Vec<String> {
+        let mut words = self.common(driver, target, threads);
         words.extend([
             format!("--time={}", run.total_s()),
             "--events=0".to_owned(),
@@ -33,24 +40,24 @@ impl SysbenchSettings {
         words
     }
 
-    fn common(&self, engine: &str, target: &ConnectTarget, threads: usize) -> Vec<String> {
-        let driver = if engine == "postgresql" { "pgsql" } else { "mysql" };
+    fn common(&self, driver: SysbenchDriver, target: &ConnectTarget, threads: usize) -> Vec<String> {
+        let name = driver.name();
         let mut words = vec![
             self.program.clone(),
-            format!("--db-driver={driver}"),
+            format!("--db-driver={name}"),
             format!("--threads={threads}"),
-            format!("--{driver}-user={}", target.user),
-            format!("--{driver}-db={}", target.database.as_deref().unwrap_or_default()),
+            format!("--{name}-user={}", target.user),
+            format!("--{name}-db={}", target.database.as_deref().unwrap_or_default()),
         ];
         match (&target.address, driver) {
-            (Address::Socket(path), "mysql") => words.push(format!("--mysql-socket={}", path.display())),
-            (Address::Socket(path), _) => {
+            (Address::Socket(path), SysbenchDriver::Mysql) => words.push(format!("--mysql-socket={}", path.display())),
+            (Address::Socket(path), SysbenchDriver::Pgsql) => {
                 words.push(format!("--pgsql-host={}", path.parent().unwrap_or(path).display()));
                 let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 words.extend(name.strip_prefix(".s.PGSQL.").map(|port| format!("--pgsql-port={port}")));
             }
-            (Address::Tcp(host, port), driver) => {
-                words.extend([format!("--{driver}-host={host}"), format!("--{driver}-port={port}")]);
+            (Address::Tcp(host, port), _) => {
+                words.extend([format!("--{name}-host={host}"), format!("--{name}-port={port}")]);
             }
         }
         // bulk_insert and custom scripts do not have these options.
@@ -64,14 +71,23 @@ impl SysbenchSettings {
 }
 
 /// The content of an options file with the password, so that the process list does not show it.
-pub fn secret_options(engine: &str, target: &ConnectTarget) -> Option<String> {
-    let driver = if engine == "postgresql" { "pgsql" } else { "mysql" };
-    (!target.password.is_empty()).then(|| format!("{driver}-password={}\n", target.password))
+pub fn secret_options(driver: SysbenchDriver, target: &ConnectTarget) -> Option<String> {
+    (!target.password.is_empty()).then(|| format!("{}-password={}\n", driver.name(), target.password))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::program::timed::TimedClient;
+
+    #[test]
+    fn each_engine_names_its_driver_and_one_without_is_refused() {
+        let of = |engine: &str| tare_engine::engine_by_name(engine).unwrap().dialect().sysbench_driver();
+        let (mysql, pgsql) = (Some(SysbenchDriver::Mysql), Some(SysbenchDriver::Pgsql));
+        assert_eq!(["mariadb", "mysql", "postgresql", "sqlite"].map(of), [mysql, mysql, pgsql, None]);
+        let drives = |engine| TimedClient::drives(&SysbenchSettings::default(), engine).is_ok();
+        assert_eq!([drives("postgresql"), drives("sqlite"), drives("other")], [true, false, false]);
+    }
 
     #[test]
     fn the_command_line_is_sysbenchs_own() {
@@ -82,20 +98,21 @@ mod tests {
             ..ConnectTarget::to(address, "u")
         };
         let run = TimedRun { sample: 0, warmup_s: 2, measured_s: 5 };
-        let line = settings.run("mysql", &target(Address::Socket("/r/s".into())), 4, 0, run).join(" ");
+        let line = settings.run(SysbenchDriver::Mysql, &target(Address::Socket("/r/s".into())), 4, 0, run).join(" ");
         assert_eq!(
             line,
             "sysbench --db-driver=mysql --threads=4 --mysql-user=u --mysql-db=sbtest --mysql-socket=/r/s --tables=1 \
              --table-size=10000 --range-size=5 --time=7 --events=0 --report-checkpoints=2 --report-interval=1 \
              --histogram=on --rand-seed=1 oltp_read_only run"
         );
-        let line = settings.prepare("postgresql", &target(Address::Socket("/r/.s.PGSQL.7".into())), 2).join(" ");
+        let line =
+            settings.prepare(SysbenchDriver::Pgsql, &target(Address::Socket("/r/.s.PGSQL.7".into())), 2).join(" ");
         assert!(line.contains("--pgsql-host=/r --pgsql-port=7") && line.ends_with("oltp_read_only prepare"), "{line}");
         let tcp = target(Address::Tcp("127.0.0.1".into(), 9));
         let own = SysbenchSettings { script: "/x/mine.lua".into(), ..SysbenchSettings::default() };
-        let line = own.run("mariadb", &tcp, 1, 7, run).join(" ");
+        let line = own.run(SysbenchDriver::Mysql, &tcp, 1, 7, run).join(" ");
         assert!(line.contains("--mysql-host=127.0.0.1 --mysql-port=9") && !line.contains("--tables"), "{line}");
         assert!(!line.contains("--mysql-password"), "{line}");
-        assert_eq!(secret_options("postgresql", &tcp).as_deref(), Some("pgsql-password=p\n"));
+        assert_eq!(secret_options(SysbenchDriver::Pgsql, &tcp).as_deref(), Some("pgsql-password=p\n"));
     }
 }

@@ -5,7 +5,7 @@ use super::arguments::secret_options;
 use crate::workload::program::timed::{TimedClient, TimedRun};
 use crate::workload::program::{self, Begins, Interval, Job, ProgramError, Ran, Report, ServerValues, parse};
 use crate::workload::{LoadContext, LoadError};
-use tare_engine::{Address, ConnectTarget, Server, TlsMode};
+use tare_engine::{Address, ConnectTarget, Server, SysbenchDriver, TlsMode, engine_by_name};
 
 impl TimedClient for SysbenchSettings {
     const NAME: &'static str = "sysbench";
@@ -21,9 +21,9 @@ impl TimedClient for SysbenchSettings {
     }
 
     fn drives(&self, engine: &str) -> Result<(), String> {
-        match engine {
-            "sqlite" => Err("sysbench has no driver for sqlite: use mariadb, mysql or postgresql".to_owned()),
-            _ => Ok(()),
+        match engine_by_name(engine).ok().and_then(|engine| engine.dialect().sysbench_driver()) {
+            Some(_) => Ok(()),
+            None => Err(format!("sysbench has no driver for {engine}: use mariadb, mysql or postgresql")),
         }
     }
 
@@ -36,15 +36,15 @@ impl TimedClient for SysbenchSettings {
     }
 
     fn filling(&self, server: &dyn Server, parallel: usize, of: &ServerValues) -> Result<Job, ProgramError> {
-        // Only sysbench's driver depends on the engine, and it is the same for MySQL and MariaDB.
-        let engine = if server.dialect().placeholder(1).starts_with('$') { "postgresql" } else { "mysql" };
-        job(self.prepare(engine, server.target(), parallel), engine, server.target(), of)
+        let driver = driver(server)?;
+        job(self.prepare(driver, server.target(), parallel), driver, server.target(), of)
     }
 
     fn job(&self, run: TimedRun, of: &ServerValues, stage: &LoadContext<'_>) -> Result<Job, LoadError> {
-        let target = stage.server()?.target();
-        let words = self.run(stage.engine, target, stage.threads, stage.seed.wrapping_add(run.sample as u64), run);
-        job(words, stage.engine, target, of).map_err(LoadError::own)
+        let server = stage.server()?;
+        let (driver, target) = (driver(server).map_err(LoadError::own)?, server.target());
+        let words = self.run(driver, target, stage.threads, stage.seed.wrapping_add(run.sample as u64), run);
+        job(words, driver, target, of).map_err(LoadError::own)
     }
 
     fn begins(&self, _run: TimedRun) -> Begins<'static> {
@@ -60,14 +60,23 @@ impl TimedClient for SysbenchSettings {
     }
 }
 
+fn driver(server: &dyn Server) -> Result<SysbenchDriver, ProgramError> {
+    server.dialect().sysbench_driver().ok_or(ProgramError::NoDriver)
+}
+
 /// Passes a password in a file that only this user can read.
-fn job(mut words: Vec<String>, engine: &str, target: &ConnectTarget, of: &ServerValues) -> Result<Job, ProgramError> {
+fn job(
+    mut words: Vec<String>,
+    driver: SysbenchDriver,
+    target: &ConnectTarget,
+    of: &ServerValues,
+) -> Result<Job, ProgramError> {
     let is_private = matches!(target.address, Address::Socket(_));
     if let (false, mode @ (TlsMode::Required | TlsMode::VerifyCa | TlsMode::VerifyFull)) = (is_private, target.tls.mode)
     {
         return Err(ProgramError::Unencrypted { program: words.swap_remove(0), mode });
     }
-    if let Some(options) = secret_options(engine, target) {
+    if let Some(options) = secret_options(driver, target) {
         let path = of.secret("sysbench.options", &options)?;
         words.insert(1, format!("--config-file={}", path.display()));
     }

@@ -97,7 +97,7 @@ fn bring_back(prepared: &Path, folder: &PrivateFolder) -> Result<DataRecord, Eng
     let note = Note::read(folder, prepared).filter(|_| detects_changes(&data, &found));
     remove_strangers(&data, &original, &found)?;
     let mut restored = DataRecord {
-        way: if had_copy { CopyMethod::PutBack } else { CopyMethod::Copied },
+        copy_method: if had_copy { CopyMethod::PutBack } else { CopyMethod::Copied },
         files: original.files.len(),
         bytes: original.bytes(),
         files_put_back: 0,
@@ -127,7 +127,7 @@ fn bring_back(prepared: &Path, folder: &PrivateFolder) -> Result<DataRecord, Eng
         shared += usize::from(put.shared);
     }
     if shared > 0 && restored.bytes_copied == 0 {
-        restored.way = CopyMethod::Shared;
+        restored.copy_method = CopyMethod::Shared;
     }
     // Before the note: what it lists as equal must be so on disk, even if the file system has an error later. It also
     // keeps these writes out of the measurement.

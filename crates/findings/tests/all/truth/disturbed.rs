@@ -62,7 +62,7 @@ fn study(draws: &mut Draws, names: &[&str], n: usize, (shape, meets): (Shape, Me
 }
 
 #[test]
-fn clean_trials_that_are_the_fast_ones_claim_no_more_than_is_promised() {
+fn clean_trials_that_are_the_fast_ones_claim_no_more_than_expected() {
     let layouts: [(&str, &[&str]); 2] =
         [("effect", &["ahi=off", "ahi=on"]), ("best", &["placement=a", "placement=b", "placement=c"])];
     let shapes =

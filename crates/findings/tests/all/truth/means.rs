@@ -8,7 +8,7 @@ use crate::made_up::{results, trial};
 use tare_findings::summarize;
 
 /// Limit up to a CoV of 10%, in percent.
-const PROMISED: f64 = 2.0;
+const LIMIT: f64 = 2.0;
 
 fn has_mean(values: &[f64]) -> bool {
     let trials = values.iter().enumerate().map(|(number, tps)| trial(number, number, "placement=p0", *tps, false));
@@ -37,7 +37,7 @@ fn trials_with_one_mode_keep_their_mean() {
                 let lost = Rate::count(requested().unwrap_or(20), |_| {
                     !has_mean(&alike(&mut draws, shape, n, f64::from(cov) / 100.0))
                 });
-                let limit = if cov <= 10 { Limit::AtMost(PROMISED) } else { Limit::None };
+                let limit = if cov <= 10 { Limit::AtMost(LIMIT) } else { Limit::None };
                 rows.add(&format!("mean lost: {shape:?}, CoV {cov}%, {n} trials"), limit, lost);
             }
         }

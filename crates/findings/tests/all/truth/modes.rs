@@ -9,7 +9,7 @@ use tare_results::schema::TrialRecord;
 
 /// Nominal total rate of false modes, in percent: in the metrics that a study is about, in other metrics, and in all
 /// conditions together (`tare_findings::confidence`).
-const PROMISED: f64 = 2.5;
+const LIMIT: f64 = 2.5;
 
 type Draw = fn(&mut Draws) -> f64;
 
@@ -84,7 +84,7 @@ fn one_mode_is_hardly_ever_taken_for_several() {
         for (shape, own) in SHAPES.into_iter().take(requested().map_or(1, |_| SHAPES.len())) {
             let mut draws = Draws::new(20_261_200 + number as u64);
             let rate = Rate::count(requested().unwrap_or(3).div_ceil(*part), |_| study.sees(&mut draws, own));
-            rows.add(&format!("modes: {name}, {shape}"), Limit::AtMost(PROMISED), rate);
+            rows.add(&format!("modes: {name}, {shape}"), Limit::AtMost(LIMIT), rate);
         }
     }
     rows.judge();

@@ -187,7 +187,7 @@ fn of_line(line: &MetricHistory) -> Vec<Sentence> {
 
 impl Sentence {
     /// Nominal error rate, percent of studies.
-    fn promised(self) -> f64 {
+    fn limit(self) -> f64 {
         match self {
             Self::CompareDiffers
             | Self::CompareEquivalent
@@ -469,7 +469,7 @@ fn first_sentences_are_wrong_no_more_often_than_stated() {
         for (number, (name, mut says)) in sentence.wrong().into_iter().enumerate() {
             let mut draws = Draws::new(20_261_124 + 100 * *sentence as u64 + number as u64);
             let rate = Rate::count(sentence.studies(), |_| says(&mut draws));
-            rows.add(&format!("{sentence:?}: {name}"), Limit::AtMost(sentence.promised()), rate);
+            rows.add(&format!("{sentence:?}: {name}"), Limit::AtMost(sentence.limit()), rate);
         }
     }
     rows.judge();

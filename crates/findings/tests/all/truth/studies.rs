@@ -92,7 +92,7 @@ impl First {
     }
 
     /// Nominal rate of false claims, percent of studies (`tare_findings::confidence`).
-    fn promised(self) -> f64 {
+    fn limit(self) -> f64 {
         match self {
             Self::MovedAlone | Self::RankedAlone | Self::RankedLevelsAlone => 0.5,
             Self::ModesAlone => 100.0 * MODES,
@@ -335,13 +335,13 @@ fn first_claims(first: First, each: usize) -> (usize, usize) {
 }
 
 #[test]
-fn each_first_sentence_claims_no_more_of_nothing_than_is_promised() {
+fn each_first_sentence_claims_no_more_of_nothing_than_expected() {
     let each = requested().unwrap_or(FEW);
     let mut rows = Rows::default();
     for first in First::ALL.iter().copied().filter(is_selected) {
         let (hits, of) = first_claims(first, each);
         let what = format!("first, asked for {}: {first:?}", first.question_and_layout().0);
-        rows.add(&what, Limit::AtMost(first.promised()), Rate { hits, of });
+        rows.add(&what, Limit::AtMost(first.limit()), Rate { hits, of });
     }
     rows.judge();
 }

@@ -5,11 +5,12 @@ use super::run_args::RunArgs;
 use super::server_args::ServerArgs;
 use clap::Args;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use strum::VariantNames;
 use tare_drive::workload::AnyLoad;
 use tare_drive::workload::oltp::Workload;
 use tare_drive::workload::sql::BUILTIN_NAMES;
+use tare_study::language::load_name::LoadName;
 use tare_study::language::made::KeyValue;
 use tare_text::{nearest, nearest_of};
 
@@ -204,15 +205,13 @@ const TPCC: &str = "tpcc";
 
 /// A workload by its own name or that of sysbench's script.
 fn workload(text: &str) -> Result<Work, String> {
-    match text {
-        file if file.ends_with(".sql") || file.ends_with(".toml") || file.contains('/') => Ok(Work::File(file.into())),
-        builtin if BUILTIN_NAMES.contains(&builtin) => Ok(Work::Builtin(builtin.to_owned())),
-        TPCC => Err("tpcc must follow load directly, before all options: tare load tpcc --help".to_owned()),
-        _ => match Workload::of_script(text) {
-            Ok(load) => Ok(Work::Oltp(load)),
-            Err(_) if Path::new(text).is_file() => Ok(Work::File(text.into())),
-            Err(_) => Err(no_load(text)),
-        },
+    match LoadName::parse(text) {
+        LoadName::Statements(file) | LoadName::Script(file) => Ok(Work::File(file)),
+        LoadName::Name(name) if BUILTIN_NAMES.contains(&name.as_str()) => Ok(Work::Builtin(name)),
+        LoadName::Name(name) if name == TPCC => {
+            Err("tpcc must follow load directly, before all options: tare load tpcc --help".to_owned())
+        }
+        LoadName::Name(name) => Workload::of_script(&name).map(Work::Oltp).map_err(|_| no_load(&name)),
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use tare_drive::workload::sql::{LARGEST, Script, ScriptError, SqlSettings, of_scripts, read_statements};
+use tare_study::language::load_name::LoadName;
 use tare_study::language::made::KeyValue;
 use tare_text::{Keyed, Value};
 
@@ -22,7 +23,7 @@ impl Statements<'_> {
     fn are_scripts(&self) -> bool {
         match self {
             Self::Builtin(_) => false,
-            Self::Files([one]) => one.path.extension().is_none_or(|extension| extension != "toml"),
+            Self::Files([one]) => matches!(LoadName::of_file(&one.path), LoadName::Script(_)),
             Self::Files(_) => true,
         }
     }

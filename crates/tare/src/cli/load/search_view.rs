@@ -3,7 +3,8 @@
 use super::measured_system::MeasuredSystem;
 use crate::cli::{Problem, output};
 use tare_findings::searches::FEWEST_BEYOND;
-use tare_report::words::searches::{in_ms, step_remarks};
+use tare_report::charts::search::verdict;
+use tare_report::words::searches::in_ms;
 use tare_results::search::{Limit, SearchRecord};
 use tare_text::{count, object};
 
@@ -20,19 +21,18 @@ pub fn print(measured_system: &MeasuredSystem, search: &SearchRecord, json: bool
 }
 
 fn words(search: &SearchRecord) -> String {
-    let limited = search.objective.split(' ').next().unwrap_or_default();
+    let limited = &search.slo.metric;
     let width = limited.len().max(10);
     // Narrow, so that remarks fit next to it on 80 columns.
-    let mut text = format!("step requested/s      done/s  {limited:>width$}  limit met\n");
+    let mut text = format!("step requested/s      done/s  {limited:>width$}  SLO\n");
     for (number, step) in search.steps.iter().enumerate() {
-        let value = step.value.map_or("-".to_owned(), |value| in_ms(value, search.limit_ms()));
-        let (met, remarks) = (if step.met { "yes" } else { "no" }, step_remarks(search, step));
-        let (asked, done) = (step.asked_tps, step.done_tps);
-        text += &format!("{:<4}{asked:>12.1}{done:>12.1}  {value:>width$}  {met}{remarks}\n", number + 1);
+        let value = step.value.map_or("-".to_owned(), |value| in_ms(value, search.slo.limit_ms));
+        let (requested, done, verdict) = (step.requested_tps, step.done_tps, verdict(search, step));
+        text += &format!("{:<4}{requested:>12.1}{done:>12.1}  {value:>width$}  {verdict}\n", number + 1);
     }
     let steps = count(search.steps.len(), "step");
     if let Some(found) = search.found_tps {
-        text += &format!("highest rate  {found:.1} per second with {} ({steps})\n", search.objective);
+        text += &format!("highest rate  {found:.1} per second with {} ({steps})\n", search.slo);
     }
     if let Some([low, high]) = search.bracket_tps {
         text += &format!(
@@ -66,11 +66,11 @@ fn words(search: &SearchRecord) -> String {
 mod tests {
     use super::*;
     use tare_results::client_limit::ClientLimit;
-    use tare_results::search::StepRecord;
+    use tare_results::search::{Slo, StepRecord};
 
     fn step(beyond: f64) -> StepRecord {
         StepRecord {
-            asked_tps: 1000.0,
+            requested_tps: 1000.0,
             done_tps: 1000.0,
             value: Some(4.0),
             value_of_prompt_client: None,
@@ -84,7 +84,7 @@ mod tests {
     fn words_on(step: StepRecord) -> String {
         words(&SearchRecord {
             search: 0,
-            objective: "latency_ms_p99 <= 5".to_owned(),
+            slo: Slo { metric: "latency_ms_p99".to_owned(), limit_ms: 5.0 },
             closed_loop_tps: 2000.0,
             found_tps: Some(1000.0),
             bracket_tps: None,
@@ -97,9 +97,9 @@ mod tests {
     fn a_step_that_missed_the_limit_is_printed_with_the_reason() {
         let missed = |limit| words_on(StepRecord { met: false, limit: Some(limit), repeated: true, ..step(500.0) });
         let queue = missed(Limit::Server);
-        assert!(queue.contains(" 4.000  no, a queue grew; measured again\n"), "{queue}");
+        assert!(queue.contains(" 4.000  not met, a queue grew; measured again\n"), "{queue}");
         let client = missed(Limit::Client(ClientLimit::CpuUsedFraction(0.97)));
-        assert!(client.contains(" 4.000  no, the client's limit: ") && !client.contains("queue"), "{client}");
+        assert!(client.contains(" 4.000  not met, the client's limit: ") && !client.contains("queue"), "{client}");
     }
 
     #[test]

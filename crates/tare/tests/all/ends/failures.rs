@@ -1,6 +1,6 @@
 //! Failures of a run or a load: timeouts, full disks, moved threads, unreadable results, kill -9.
 
-use crate::support::{Moments, World, names, script, send, server_beside, text, trials, wait_for_trials, words_of};
+use crate::support::{World, script, send, server_beside, text, trials, wait_for_trials, words_of};
 use rustix::process::Signal;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
@@ -247,42 +247,6 @@ fn server_output_is_truncated_in_the_record_and_cannot_control_the_terminal() {
     for text in [out, err, shown, reported] {
         assert!(!text.contains('\u{1b}') && !text.contains('\u{7}'), "{text:?}");
     }
-    world.assert_clean();
-}
-
-#[test]
-fn kill_9_at_random_moments_leaves_no_server_and_the_schedule_completes() {
-    let world = World::new();
-    let study = world.study(STUDY);
-    let mut moments = Moments::new();
-    let mut planned = false;
-    for kill in 0..12 {
-        // 0 to 1 s covers start, preparation and two trials.
-        let wait = moments.below(Duration::from_secs(1));
-        let args = if planned { ["run", "--resume", "results"] } else { ["run", &study, "--out=results"] };
-        let mut run = world.begin(&args);
-        std::thread::sleep(wait);
-        run.kill().unwrap();
-        run.wait().unwrap();
-        planned = world.path("results/plan.json").is_file();
-        if !planned && !names(&world.path("results")).is_empty() {
-            // Killed before there was a plan: nothing can be resumed, and the incomplete directory must be removed.
-            std::fs::remove_dir_all(world.path("results")).unwrap();
-        }
-        println!("kill {kill} after {wait:?}, {} trials", trials(&world.path("results")).len());
-    }
-    if !planned {
-        world.exits(0, &["run", &study, "--out", "results"]);
-    } else {
-        world.exits(0, &["run", "--resume", "results"]);
-    }
-    let mut done: Vec<u64> = trials(&world.path("results"))
-        .iter()
-        .filter(|record| record["outcome"] == "ok")
-        .map(|record| record["trial"].as_u64().unwrap())
-        .collect();
-    done.sort_unstable();
-    assert_eq!(done, (0..8).collect::<Vec<u64>>());
     world.assert_clean();
 }
 

@@ -86,7 +86,7 @@ fn one_command_finds_the_highest_rate_under_a_latency_limit() {
     let (world, _server, socket) = prepared();
     let short = ["--slo", "p99 <= 50ms", "--time", "300ms", "--warmup", "0", "--report-interval", "0"];
     let (out, _) = world.exits(0, &load(&socket, &short));
-    assert!(out.contains("per second with latency_ms_p99 <= 50 (") && out.contains("limit met"), "{out}");
+    assert!(out.contains("per second with latency_ms_p99 <= 50 (") && out.contains("met\n"), "{out}");
     let (out, _) = world.exits(0, &load(&socket, &[&short[..], &["--json"]].concat()));
     let document = json(&out);
     assert_eq!((&document["schema"], &document["version"]), (&"tare-load-search".into(), &1.into()), "{document}");

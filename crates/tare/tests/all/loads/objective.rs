@@ -49,12 +49,12 @@ fn the_capacity_of_a_known_service_time_is_found_on_the_embedded_engine() {
         let near = (found / exact - 1.0).abs() < 0.15;
         assert!(near || is_disturbed(&record), "{found} of {exact}: {}", record["searches"]);
         let search = &record["searches"][0];
-        assert_eq!(search["objective"], "latency_ms_p90 <= 60");
+        assert_eq!(search["slo"], serde_json::json!({"metric": "latency_ms_p90", "limit_ms": 60.0}));
         assert!(search["limit"] == "server" || is_disturbed(&record), "{search}");
         assert_eq!(number(&search["found_tps"]), found);
         let steps = search["steps"].as_array().unwrap();
         let met = |rate: &dyn Fn(f64) -> bool, met: bool| {
-            steps.iter().any(|step| rate(number(&step["asked_tps"]) / found) && step["met"] == met)
+            steps.iter().any(|step| rate(number(&step["requested_tps"]) / found) && step["met"] == met)
         };
         assert!(met(&|ratio| ratio == 1.0, true) && met(&|ratio| ratio > 1.0 && ratio <= 1.011, false), "{search}");
         for step in steps {

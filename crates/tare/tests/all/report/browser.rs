@@ -17,6 +17,7 @@ use std::time::Duration;
 use tare_findings::compare::{Options, Side, compare_many};
 use tare_findings::history::History;
 use tare_report::html::{changes, history_page};
+use tare_results::schema::Levels;
 use tare_study::language::builtin::BUILTIN;
 
 /// A phone, a small and a large window.
@@ -382,10 +383,41 @@ fn a_report_can_be_sorted_filtered_inspected_saved_printed_and_used_by_keyboard(
     }
 }
 
+/// A level may have blanks, and words that look like further factors.
+#[test]
+fn a_report_is_filtered_by_levels_and_not_by_words_of_names() {
+    let mut results = fake::results(&fake::eight());
+    let renamed = |name: &mut String, levels: &mut Levels| {
+        let Some(level) = levels.remove("preload") else { return };
+        let command = format!("./{level} --threads=4");
+        *name = name.replace(&format!("preload={level}"), &format!("command={command}"));
+        levels.insert("command".to_owned(), command);
+    };
+    for trial in &mut results.trials {
+        renamed(&mut trial.condition, &mut trial.levels);
+    }
+    let plan = results.plan.as_mut().unwrap();
+    plan.conditions.iter_mut().for_each(|condition| renamed(&mut condition.name, &mut condition.levels));
+    plan.factors = ["command", "ahi", "aslr"].map(str::to_owned).to_vec();
+    let page = tare_report::html::render(&results, &tare_findings::summarize(&results));
+    let script = r#"
+        const boxes = [...document.querySelectorAll("form.filter select")];
+        const used = [`factors ${boxes.map(box => box.name).join(" ")}`];
+        boxes[0].value = "./on --threads=4"; boxes[0].dispatchEvent(new Event("input", {bubbles: true}));
+        const rows = [...document.querySelectorAll("svg.chart g.row")].filter(g => g.style.display !== "none");
+        used.push(`left ${new Set(rows.map(g => g.dataset.c)).size}`);
+    "#;
+    let dir = tempfile::tempdir().unwrap();
+    let found = findings(dir.path(), &[("levels", page)], ("", script), Colours::Light, |_| &[800]);
+    for used in ["factors command ahi aslr", "left 4"] {
+        assert!(found.contains(&format!("used {used}")), "{used}: {found:?}");
+    }
+}
+
 #[test]
 fn the_content_security_policy_of_a_report_allows_only_its_own_script() {
     let (dir, page) = page_of(&fake::eight());
-    let intruder = page.replacen("<main>", "<main><script>document.title = 'INTRUDED'</script>", 1);
+    let intruder = page.replacen("<header>", "<header><script>document.title = 'INTRUDED'</script>", 1);
     let file = dir.path().join("intruder.html");
     std::fs::write(&file, intruder).unwrap();
     let (dom, log) = chromium(&file, Colours::Light);

@@ -329,7 +329,8 @@ fn a_failed_gate_annotates_a_github_step_and_writes_its_summary() {
     assert!(code == 0 && err.contains("note: the step's summary cannot be written"), "no reader is waited for: {err}");
     let file = dir.path().join("elsewhere.md");
     assert_eq!(tare(&["compare", path(&fast), path(&slow), "--markdown", path(&file)]).0, 0);
-    assert!(fs::read_to_string(file).unwrap().starts_with("### tare: comparison"));
+    let written = fs::read_to_string(file).unwrap();
+    assert!(written.starts_with("### tare: comparison") && written.contains("| **slower** |"), "{written}");
 }
 
 #[test]

@@ -6,6 +6,10 @@ use crate::report::words::{summarize, summary_of_csv};
 use assert_cmd::Command;
 use std::fmt::Write;
 use std::fs;
+use tare_findings::effects::Effect;
+use tare_report::terminal::{self, Style};
+use tare_results::Results;
+use tare_results::schema::Plan;
 
 const HEAD: &str = "condition,trial,sample,metric,value\n";
 
@@ -79,7 +83,8 @@ fn each_level_of_a_three_level_factor_is_compared_with_the_first_level() {
         ("allocator=tcmalloc", "tcmalloc/system", 0.8, 1.0),
         ("aslr", "on/off", 1.0, 3.0),
     ] {
-        let of = |metric: &str| summary.effects.iter().find(|e| e.metric == metric && e.term == term).unwrap();
+        let of =
+            |metric: &str| summary.effects.iter().find(|e| e.metric == metric && e.term.to_string() == term).unwrap();
         let queries: Vec<String> = (1..=6).map(|q| format!("query_s_q{q}")).collect();
         let covered = queries
             .iter()
@@ -91,7 +96,10 @@ fn each_level_of_a_three_level_factor_is_compared_with_the_first_level() {
     }
     let sources = summary.spread_sources.as_ref().unwrap();
     let first = &sources.ranking[0];
-    assert_eq!((first.factor.as_str(), first.noisy_level.as_str(), first.quiet_level.as_str()), ("aslr", "on", "off"));
+    assert_eq!(
+        (first.term.factor(), first.noisy_level.as_str(), first.quiet_level.as_str()),
+        ("aslr".to_owned(), "on", "off")
+    );
     // Three times the CoV is nine times the variance: 8/9 disappears.
     assert!(first.shown && (first.share - 8.0 / 9.0).abs() < 0.05, "{sources:?}");
     assert!(sources.ranking[1..].iter().all(|source| !source.shown && source.share == 0.0), "{sources:?}");
@@ -111,14 +119,51 @@ fn in_a_one_at_a_time_design_each_change_is_compared_with_the_base() {
         ("aslr=on allocator=system governor=performance", 1.0, 0.04),
     ];
     let summary = summary_of_csv(&design(&conditions, 8, 20, 5));
-    let jemalloc = summary.effects.iter().find(|e| e.metric == "query_s_q1" && e.term == "allocator=jemalloc").unwrap();
+    let is_jemalloc = |e: &&Effect| e.metric == "query_s_q1" && e.term.to_string() == "allocator=jemalloc";
+    let jemalloc = summary.effects.iter().find(is_jemalloc).unwrap();
     assert!((jemalloc.mean_ratio - 0.9).abs() < 0.03, "{jemalloc:?}");
     assert!(summary.effects.iter().all(|e| e.term.main().is_some()), "interactions cannot be told");
     let sources = summary.spread_sources.as_ref().unwrap();
-    assert_eq!((sources.ranking[0].factor.as_str(), sources.ranking[0].noisy_level.as_str()), ("aslr", "on"));
+    assert_eq!((sources.ranking[0].term.factor(), sources.ranking[0].noisy_level.as_str()), ("aslr".to_owned(), "on"));
     assert!(sources.ranking[0].shown && (sources.ranking[0].share - 15.0 / 16.0).abs() < 0.05, "{sources:?}");
-    let shown: Vec<&str> = sources.ranking.iter().filter(|s| s.shown).map(|s| s.factor.as_str()).collect();
+    let shown: Vec<String> = sources.ranking.iter().filter(|s| s.shown).map(|s| s.term.factor()).collect();
     assert_eq!(shown, ["aslr"]);
+}
+
+#[test]
+fn terms_are_in_the_order_of_the_study() {
+    let names: Vec<String> =
+        (0..8).map(|i| format!("max_rows={} flush={} rows={}", i & 1, i >> 1 & 1, i >> 2 & 1)).collect();
+    let conditions: Vec<(&str, f64, f64)> = names.iter().map(|name| (name.as_str(), 1.0, 0.01)).collect();
+    let mut results = fake::csv(&design(&conditions, 2, 5, 9));
+    let terms = |results: &Results| -> Vec<String> {
+        let effects = summarize(results).summary.effects;
+        effects.iter().take(3).map(|effect| effect.term.to_string()).collect()
+    };
+    // `rows=` is also a part of `max_rows=`.
+    assert_eq!(terms(&results), ["max_rows", "flush", "rows"]);
+    let factors = ["rows", "flush", "max_rows"].map(str::to_owned).to_vec();
+    results.plan = Some(Plan { factors, ..Plan::default() });
+    results.trials.iter_mut().for_each(|trial| trial.block = trial.trial % 5);
+    assert_eq!(terms(&results), ["rows", "flush", "max_rows"]);
+}
+
+#[test]
+fn sources_of_spread_have_the_levels_in_the_order_of_the_effects() {
+    let conditions = [
+        ("allocator=system aslr=on", 1.0, 0.05),
+        ("allocator=system aslr=off", 1.0, 0.05),
+        ("allocator=jemalloc aslr=on", 1.0, 0.01),
+        ("allocator=jemalloc aslr=off", 1.0, 0.01),
+        ("allocator=tcmalloc aslr=on", 1.0, 0.05),
+        ("allocator=tcmalloc aslr=off", 1.0, 0.05),
+    ];
+    let results = fake::csv(&design(&conditions, 6, 20, 3));
+    let style = Style { colour: false, width: Some(100), plain: false, all: false, statistic: None };
+    let text = terminal::show(&results, &tare_findings::summarize(&results), style);
+    let table = text.split_once("what makes restarts differ").unwrap().1;
+    let row = table.lines().find(|line| line.contains("allocator") && line.contains("jemalloc")).unwrap();
+    assert!(row.contains("jemalloc/system"), "{text}");
 }
 
 #[test]
@@ -222,6 +267,15 @@ fn the_report_shows_the_spread_and_the_factors_of_every_query() {
         range(a).total_cmp(&range(b))
     });
     assert_eq!(largest.unwrap().name.split(" preload").next(), Some("aslr=on ahi=on"));
+    // The steadiest condition first, as on the terminal.
+    let table = text.split("Table of spread").nth(1).unwrap().split("</table>").next().unwrap();
+    let mut steady: Vec<_> = summary.conditions.iter().collect();
+    steady.sort_by(|a, b| {
+        let average = |c: &tare_findings::condition::ConditionSummary| c.spread.as_ref().unwrap().range_average;
+        average(a).total_cmp(&average(b))
+    });
+    let rows: Vec<&str> = table.split("<tr data-c=\"").skip(1).map(|row| row.split('"').next().unwrap()).collect();
+    assert_eq!(rows, steady.iter().map(|condition| condition.name.as_str()).collect::<Vec<_>>());
     let sentence = summary.further_reading.iter().find(|s| s.contains("accounts for")).unwrap();
     assert!(
         sentence.starts_with("aslr (on rather than off)") && sentence.contains("ahi (on rather than off) for"),

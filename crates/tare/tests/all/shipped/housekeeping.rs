@@ -49,7 +49,7 @@ fn setup_reports_installed_programs_and_how_to_install_the_rest_without_changes(
     let reported = json(&crate::support::text(&listed.stdout))["programs"].clone();
     let of = |name: &str| reported.as_array().unwrap().iter().find(|tool| tool["name"] == name).unwrap().clone();
     assert!(of("sqlite")["path"].is_string() && of("sqlite")["install"].is_null());
-    for name in ["mariadb", "mysql", "postgres", "sysbench", "pgbench", "perf"] {
+    for name in ["mariadb", "mysql", "postgresql", "sysbench", "pgbench", "perf"] {
         assert!(!of(name)["purpose"].as_str().unwrap().is_empty());
         assert!(of(name)["path"].is_null() || of(name)["install"].is_null(), "{}", of(name));
     }
@@ -57,6 +57,8 @@ fn setup_reports_installed_programs_and_how_to_install_the_rest_without_changes(
     let out = world.tare(&["setup", "sysbench"]).env("PATH", "/nowhere").output().unwrap();
     let text = String::from_utf8_lossy(&out.stdout).into_owned();
     assert!(out.status.success() && text.contains("sysbench  missing"), "{text}");
+    let (out, _) = world.exits(0, &["setup", "postgres", "--json"]);
+    assert_eq!(json(&out)["programs"][0]["name"], "postgresql", "{out}");
     let (_, err) = world.exits(2, &["setup", "mariadbb"]);
     assert!(err.contains("mariadb"), "{err}");
 }

@@ -144,6 +144,6 @@ fn where_files_can_share_blocks_nothing_is_copied() {
     let data: Vec<serde_json::Value> = trials(&results).iter().map(|record| record["data"].clone()).collect();
     assert!(copied_fraction(&results) == 0.0, "{data:?}");
     // The first trial uses the copy as it was made.
-    assert!(data.len() == 3 && data[1..].iter().all(|data| data["way"] == "shared"), "{data:?}");
+    assert!(data.len() == 3 && data[1..].iter().all(|data| data["copy_method"] == "shared"), "{data:?}");
     world.assert_clean();
 }

@@ -91,3 +91,23 @@ fn a_plan_needs_no_more_memory_than_the_control_group_of_tare_allows() {
     assert!(err.contains("of memory, and the control group of this process allows 537 MB"), "{err}");
     world.exits(0, &plan);
 }
+
+#[test]
+fn the_counters_take_no_more_memory_than_the_control_group_of_tare_leaves() {
+    // Less than 1 GB is not compared with the memory of the machine in a plan.
+    let one = [("memory.limit_in_bytes", "256M")];
+    let Some(group) = ControlGroup::new("memory", &one, &[("memory.max", "256M")]) else {
+        println!("not tried: this user cannot limit the memory of a control group");
+        return;
+    };
+    let world = World::new();
+    let study = world.study(
+        "name = \"counted\"\n[workload]\nname = \"counters\"\nstrategy = \"atomic\"\nthreads = 1\nrounds = 1\n\
+         data_blocks = 30000\n[sampling]\ntrials = 1\nattempts = 1\nsamples = 1\n",
+    );
+    let run = world.behind(&group.enter(), &["run", &study, "--out", "results"]).output().unwrap();
+    let err = text(&run.stderr);
+    assert_eq!(run.status.code(), Some(4), "{err}");
+    let reason = trials(&world.path("results")).remove(0)["reason"].to_string();
+    assert!(reason.contains("bytes") && reason.contains("available"), "{reason}");
+}

@@ -21,7 +21,7 @@ fn drive(world: &World, workload: &str, engine: &str, out: &str) -> serde_json::
     world.exits(0, &["run", &study(world, workload, engine), "--out", out]);
     let records = trials(&world.path(out));
     let [record] = records.as_slice() else { panic!("{records:?}") };
-    assert_eq!(record["client_host"]["asked"], "far", "{record}");
+    assert_eq!(record["client_host"]["requested"], "far", "{record}");
     let threads = record["samples"][0]["threads"].as_array().unwrap();
     for (role, cpu) in [("client", "1"), ("server", "0")] {
         let mut of_role = threads.iter().filter(|thread| thread["role"] == role).peekable();

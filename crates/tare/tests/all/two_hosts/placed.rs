@@ -25,7 +25,7 @@ fn every_thread_is_placed_and_verified_on_its_own_host() {
     let [record] = records.as_slice() else { panic!("{records:?}") };
     assert_eq!(record["outcome"], "ok", "{record}");
     let host = &record["client_host"];
-    assert_eq!(host["asked"], "far");
+    assert_eq!(host["requested"], "far");
     // Both hosts are this machine: the clock offset is 0, to within half a round trip.
     let of = |key: &str| host[key].as_f64().unwrap();
     assert!(of("clock_offset_s").abs() <= of("clock_uncertainty_s") + 1e-4, "{host}");
