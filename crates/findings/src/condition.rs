@@ -29,6 +29,8 @@ pub struct ConditionSummary {
     pub failed_trials: usize,
     pub failed_attempts: usize,
     /// Disturbed attempts that were set aside for another one.
+    // Scripts read it by this name.
+    #[serde(rename = "put_aside_trials")]
     pub set_aside_trials: usize,
     /// Spread over the primary metrics; null below two trials.
     pub spread: Option<Spread>,

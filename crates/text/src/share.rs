@@ -1,17 +1,12 @@
 //! Shares as people write them: percentages and fractions.
 
-use crate::percent;
-
-/// A share on a command line as a fraction: `5%` or `5`. A number below 1 needs the sign, because it is a fraction in
-/// files.
+/// A share on a command line as a fraction: `5%` or `5`. A number without the sign is a percentage, and not a fraction
+/// as in files, because the options say so in their help.
 ///
 /// # Errors
 /// What was expected.
 pub fn percentage(text: &str) -> Result<f64, String> {
     match parsed(text) {
-        Some((number, false)) if number > 0.0 && number < 1.0 => {
-            Err(format!("expected a percentage with its sign: {}%, or {}", text.trim(), percent(number)))
-        }
         Some((number, _)) => Ok(number / 100.0),
         None => Err("expected a percentage such as 5%".to_owned()),
     }
@@ -35,12 +30,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_options_and_files_both_accept_means_the_same_in_both() {
+    fn a_number_without_a_sign_is_a_percentage_of_an_option_and_a_fraction_in_a_file() {
         for (text, of_option, of_file) in [
             ("5%", Some(0.05), Some(0.05)),
             ("0.5 %", Some(0.005), Some(0.005)),
             ("5", Some(0.05), Some(5.0)),
-            ("0.5", None, Some(0.5)),
+            ("0.5", Some(0.005), Some(0.5)),
             ("0", Some(0.0), Some(0.0)),
             ("5%%%", None, None),
             ("%", None, None),
@@ -50,6 +45,5 @@ mod tests {
         ] {
             assert_eq!((percentage(text).ok(), fraction(text)), (of_option, of_file), "{text}");
         }
-        assert_eq!(percentage("0.5"), Err("expected a percentage with its sign: 0.5%, or 50%".to_owned()));
     }
 }

@@ -392,6 +392,6 @@ mod tests {
         assert_eq!(effect("2%"), Ok(0.02));
         assert!(effect("0").is_err() && effect("100%").is_err());
         assert_eq!((effect("5"), effect("0.02%")), (Ok(0.05), Ok(0.0002)));
-        assert!(effect("0.5").is_err(), "50% in a study");
+        assert_eq!(effect("0.5"), Ok(0.005), "50% in a study only");
     }
 }

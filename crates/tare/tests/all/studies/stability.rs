@@ -125,7 +125,7 @@ fn a_trial_next_to_a_busy_process_is_disturbed_kept_and_repeated() {
     let (out, _) = world.exits(0, &["show", "results", "--all"]);
     assert!(out.contains("was disturbed and set aside: sample 0: other processes took"), "{out}");
     let summary = json(&world.exits(0, &["show", "results", "--json"]).0);
-    assert!(summary["conditions"][0]["set_aside_trials"].as_u64().unwrap() >= 1);
+    assert!(summary["conditions"][0]["put_aside_trials"].as_u64().unwrap() >= 1);
     assert_eq!(summary["conditions"][0]["trials"], 3);
     let report = std::fs::read_to_string(results.join("report.html")).unwrap();
     // One attempt is reported by its reason, several by the program that disturbed them.
