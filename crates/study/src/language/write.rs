@@ -158,6 +158,8 @@ mod tests {
             again.placements.clone_from(&study.placements);
             // A default is written out, and so counts as set.
             again.load_keys.clone_from(&study.load_keys);
+            assert_eq!(again.sampling.probe, Some(study.sampling.probe_use()), "{written}");
+            again.sampling.probe = study.sampling.probe;
             assert_eq!(again, study, "{written}");
         }
     }
