@@ -6,7 +6,7 @@ use crate::support::{World, json, kill_at_once, script, text, trials, wait_until
 fn two_programs_are_compared_with_a_verdict() {
     let world = World::new();
     let (out, err) = world
-        .exits(0, &["run", "--command", "sleep 0.02", "--command", "sleep 0.2", "--runs", "4", "--out", "r", "--json"]);
+        .exits(0, &["run", "--command", "sleep 0.02", "--command", "sleep 0.2", "--runs", "8", "--out", "r", "--json"]);
     let document = json(&out);
     let conditions = document["conditions"].as_array().unwrap();
     assert_eq!(conditions.len(), 2, "{out}\n{err}");
