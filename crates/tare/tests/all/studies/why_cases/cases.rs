@@ -83,6 +83,18 @@ const fn embedded(
     Case { planted, engine: "sqlite", workload: UPDATE, more, sides, kinds, size: Size::Us(us), ..TWO_CONDITIONS }
 }
 
+const MUTEX: Case = Case {
+    planted: "SQLite: a lock held for 2000 us, asleep, by one statement in 4",
+    engine: "sqlite",
+    workload: "name = \"point_select\"\nrows = 1000\nthreads = 8",
+    more: "[factors.option]\ntare_planted_mutex_us = [0, 2000]",
+    sides: ["option.tare_planted_mutex_us=0", "option.tare_planted_mutex_us=2000"],
+    kinds: &["global_lock"],
+    lock: "tare_planted_mutex",
+    size: Size::Held(500.0),
+    ..TWO_CONDITIONS
+};
+
 pub const CASES: [Case; 26] = [
     embedded(
         "SQLite: 100 us more in one function of the server",
@@ -119,28 +131,8 @@ pub const CASES: [Case; 26] = [
         &["pauses"],
         3000.0,
     ),
-    Case {
-        planted: "SQLite: a lock held for 2000 us, asleep, by one statement in 4",
-        engine: "sqlite",
-        workload: "name = \"point_select\"\nrows = 1000\nthreads = 8",
-        more: "[factors.option]\ntare_planted_mutex_us = [0, 2000]",
-        sides: ["option.tare_planted_mutex_us=0", "option.tare_planted_mutex_us=2000"],
-        kinds: &["global_lock"],
-        lock: "tare_planted_mutex",
-        size: Size::Held(500.0),
-        ..TWO_CONDITIONS
-    },
-    Case {
-        planted: "SQLite: the same, known only by what threads sleep in",
-        engine: "sqlite",
-        workload: "name = \"point_select\"\nrows = 1000\nthreads = 8",
-        more: "[factors.option]\ntare_planted_mutex_us = [0, 2000]",
-        sides: ["option.tare_planted_mutex_us=0", "option.tare_planted_mutex_us=2000"],
-        kinds: &["global_lock"],
-        lock: "tare_planted_mutex",
-        size: Size::Held(500.0),
-        other: Other::NoLocks,
-    },
+    MUTEX,
+    Case { planted: "SQLite: the same, known only by what threads sleep in", other: Other::NoLocks, ..MUTEX },
     Case {
         planted: "SQLite: 4 writers, the write lock held for 4 x 1000 us",
         engine: "sqlite",
