@@ -14,7 +14,7 @@ pub use proc_file::{arguments, environment, parse, proc_text};
 pub use storage::{StorageUsage, storage_usage};
 pub use thread_ref::ThreadRef;
 pub use threads::{
-    Sighting, ThreadSample, descendants, last_cpu, sighting, started_ticks, thread, threads, threads_of, waited,
-    with_descendants,
+    Sighting, ThreadSample, ThreadState, descendants, last_cpu, sighting, started_ticks, state_of, thread, threads,
+    threads_of, waited, with_descendants,
 };
 pub use usage::{ProcessUsage, process_usage, switches};

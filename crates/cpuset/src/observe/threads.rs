@@ -6,6 +6,7 @@ use super::thread_ref::ThreadRef;
 use procfs::process::{Schedstat, Stat, Status};
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::fs;
 use std::time::Duration;
 
@@ -137,6 +138,39 @@ pub fn sighting(thread: ThreadRef) -> Result<Sighting, ObserveError> {
         Some(Sighting { cpu: fields.nth(39 - 4)?.parse().ok()?, is_stopped })
     });
     seen.ok_or_else(|| no_processor(thread))
+}
+
+/// Whether a thread runs, or what it sleeps in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadState {
+    /// The letter of the state: R (runs, or waits for a CPU), S (asleep), D (asleep, mostly for a disk), T (stopped),
+    /// and others of proc_pid_stat(5).
+    pub letter: char,
+    /// The function of the kernel in which it sleeps. `None` while it runs, and without the right to see it.
+    pub sleeps_in: Option<String>,
+}
+
+impl fmt::Display for ThreadState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.letter {
+            'R' => f.write_str("runs or waits for a CPU"),
+            'S' => f.write_str("sleeps"),
+            'D' => f.write_str("sleeps without interruption, mostly for a disk"),
+            'T' | 't' => f.write_str("is stopped"),
+            other => write!(f, "is in state {other}"),
+        }?;
+        self.sleeps_in.iter().try_for_each(|function| write!(f, " in {function}"))
+    }
+}
+
+/// The state of a thread now. Reads two small files.
+///
+/// # Errors
+/// When it has ended, or cannot be read.
+pub fn state_of(thread: ThreadRef) -> Result<ThreadState, ObserveError> {
+    let letter = stat(thread)?.state;
+    let function = proc_text(&format!("{}/wchan", thread.folder())).ok();
+    Ok(ThreadState { letter, sleeps_in: function.filter(|name| !name.is_empty() && name != "0") })
 }
 
 /// For how long a thread was runnable without a CPU since it began. `None` where the kernel does not report it (no

@@ -10,6 +10,7 @@ use super::stalls::LATE;
 use super::worker::{Common, live};
 use crate::client::{ClientThread, Connect};
 use crate::sample::Sample;
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::{Builder, ScopedJoinHandle, Thread, scope, sleep};
@@ -112,7 +113,10 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         }
         if self.settings.rest != Rest::Never {
             self.clients.announce(Phase::Rest);
-            self.wait_for_all(|message| matches!(message, Message::Resting).then_some(()))?;
+            self.wait_for_all(|message| match message {
+                Message::Resting { thread } => Some((thread, ())),
+                _ => None,
+            })?;
         }
         let mut samples = Vec::with_capacity(self.settings.samples);
         for sample in 0..self.settings.samples {
@@ -230,21 +234,29 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
 
     fn wait_for_reports(&mut self) -> Result<Vec<ThreadReport>, Ended<K, O>> {
         self.wait_for_all(|message| match message {
-            Message::Report(report) => Some(*report),
+            Message::Report(report) => Some((report.thread.index, *report)),
             _ => None,
         })
     }
 
-    /// One message of a kind from every client.
-    fn wait_for_all<M>(&mut self, kind: impl Fn(Message<K::Error>) -> Option<M>) -> Result<Vec<M>, Ended<K, O>> {
-        let mut all = Vec::with_capacity(self.settings.threads);
-        let deadline = Instant::now() + Duration::from_secs_f64(self.settings.patience_s);
-        while all.len() < self.settings.threads {
+    /// One message of a kind, with the number of its client, from every client.
+    fn wait_for_all<M>(
+        &mut self,
+        kind: impl Fn(Message<K::Error>) -> Option<(usize, M)>,
+    ) -> Result<Vec<M>, Ended<K, O>> {
+        let mut missing: BTreeSet<usize> = (0..self.settings.threads).collect();
+        let mut all = Vec::with_capacity(missing.len());
+        let patience_s = self.settings.patience_s;
+        let deadline = Instant::now() + Duration::from_secs_f64(patience_s);
+        while !missing.is_empty() {
             if Instant::now() > deadline {
-                let threads = self.settings.threads - all.len();
-                return Err(RunError::Unanswered { threads, patience_s: self.settings.patience_s });
+                self.observer.unanswered(&missing, patience_s).map_err(RunError::Observer)?;
+                return Err(RunError::Unanswered { threads: missing.len(), patience_s });
             }
-            all.extend(self.next_message(Instant::now() + POLL)?.and_then(&kind));
+            if let Some((thread, message)) = self.next_message(Instant::now() + POLL)?.and_then(&kind) {
+                missing.remove(&thread);
+                all.push(message);
+            }
         }
         Ok(all)
     }
@@ -266,7 +278,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
             Message::ConnectFailed { thread, source } => Err(RunError::Connect { thread, source }),
             Message::Failed { thread, source } => Err(RunError::Transaction { thread, source }),
             Message::Panicked { thread } => Err(RunError::Panicked { thread }),
-            Message::Connected(_) | Message::Resting | Message::Enough | Message::Report(_) => Ok(Some(message)),
+            Message::Connected(_) | Message::Resting { .. } | Message::Enough | Message::Report(_) => Ok(Some(message)),
         }
     }
 }

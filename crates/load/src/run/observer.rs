@@ -1,6 +1,7 @@
 //! The observer of a run: it is called with its progress, and can end it.
 
 use crate::client::ClientThread;
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 
 /// The part of a run: the warm-up or a sample.
@@ -116,6 +117,16 @@ pub trait Observer {
     /// Ends the run.
     fn interval(&mut self, interval: Interval) -> Result<(), Self::Error> {
         let _ = interval;
+        Ok(())
+    }
+
+    /// Called if some clients, by their numbers, have not ended their transactions `patience_s` seconds after the end
+    /// of a sample: see [`super::LoadSettings::patience_s`]. All threads still exist, and the run ends.
+    ///
+    /// # Errors
+    /// Ends the run in place of [`crate::RunError::Unanswered`].
+    fn unanswered(&mut self, clients: &BTreeSet<usize>, patience_s: f64) -> Result<(), Self::Error> {
+        let _ = (clients, patience_s);
         Ok(())
     }
 

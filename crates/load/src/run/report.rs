@@ -17,7 +17,9 @@ pub(super) enum Message<E> {
         thread: usize,
         source: E,
     },
-    Resting,
+    Resting {
+        thread: usize,
+    },
     /// The last transaction of [`LoadSettings::events`] is completed.
     Enough,
     Report(Box<ThreadReport>),

@@ -280,7 +280,8 @@ impl<'a, C: Client> Worker<'a, C> {
                 Attempt::Away => away = true,
             }
             let phase = self.shared.phase();
-            if phase != self.phase && !self.enter(phase, due) {
+            // A client that rests begins no rest before its transaction has ended.
+            if phase != self.phase && !self.rests_in(phase) && !self.enter(phase, due) {
                 return Ok(None);
             }
         }
@@ -406,7 +407,7 @@ impl<'a, C: Client> Worker<'a, C> {
                 let report = ThreadReport { thread: self.thread, recorder, cpu, backlog, gaps, overran };
                 publish(self.controller, Message::Report(Box::new(report)));
             }
-            Phase::Rest => publish(self.controller, Message::Resting),
+            Phase::Rest => publish(self.controller, Message::Resting { thread: self.thread.index }),
             Phase::Hold | Phase::Warmup => {}
         }
         true

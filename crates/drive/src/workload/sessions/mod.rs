@@ -6,6 +6,7 @@
 //! | `connector` | a client thread's own connection, and the list of all for ending them; BEGIN, COMMIT and ROLLBACK |
 //! | `settling` | statements and waiting between warm-up and samples |
 //! | `watcher` | binding and watching while clients work |
+//! | `unanswered` | what the threads do whose transaction does not end |
 //! | `run` | warm-up and samples, and the additional sample for captures |
 //! | `reconnect` | how clients reconnect to a restarted server |
 //! | `pace` | as fast as possible, at a given rate, or searching for a rate that meets an objective |
@@ -18,6 +19,7 @@ mod run;
 mod search;
 mod settling;
 mod steps;
+mod unanswered;
 mod watcher;
 
 pub use connector::{Border, Connections, Connector, roll_back};

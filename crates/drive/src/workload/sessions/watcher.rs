@@ -2,8 +2,10 @@
 
 use super::connector::Connections;
 use super::settling::settle;
+use super::unanswered::{Stuck, Unanswered};
 use crate::sut::{Connected, LoadAround, Surroundings};
 use crate::workload::{LoadContext, LoadError, Progress};
+use std::collections::BTreeSet;
 use tare_load::{ClientThread, Interval, Observer, Reading, Rest, RunPhase};
 
 /// Binds threads when all clients are connected, watches every sample, and stops on request. Captures, which would
@@ -98,6 +100,12 @@ impl Observer for Watcher<'_, '_> {
     fn interval(&mut self, interval: Interval) -> Result<(), LoadError> {
         self.stage.host.interval(&interval);
         Ok(())
+    }
+
+    fn unanswered(&mut self, clients: &BTreeSet<usize>, patience_s: f64) -> Result<(), LoadError> {
+        let serving = self.connections.serving();
+        let stuck = clients.iter().map(|client| Stuck::of(*client, serving.get(*client).copied().flatten())).collect();
+        Err(LoadError::own(Unanswered { patience_s, stuck }))
     }
 
     fn abandon(&mut self) {

@@ -2,6 +2,7 @@
 //! All threads must end.
 
 use super::*;
+use std::collections::BTreeSet;
 
 /// Ends the run at the first poll after the first reading, and keeps what it was called with.
 #[derive(Default)]
@@ -132,10 +133,17 @@ impl Client for Stuck {
     }
 }
 
+/// A shorter patience makes [`Ends`] end the run with an error of its own.
+const TOLD: f64 = 0.3;
+
 struct Ends(std::sync::Arc<AtomicBool>, Option<Instant>);
 
 impl Observer for Ends {
     type Error = String;
+
+    fn unanswered(&mut self, clients: &BTreeSet<usize>, patience_s: f64) -> Result<(), String> {
+        if patience_s < TOLD { Err(format!("{clients:?} after {patience_s} s")) } else { Ok(()) }
+    }
 
     fn abandon(&mut self) {
         self.0.store(true, Ordering::Relaxed);
@@ -161,9 +169,22 @@ fn a_server_that_never_answers_ends_neither_the_interrupt_nor_the_sample() {
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
 
     ended.store(false, Ordering::Relaxed);
-    let impatient = LoadSettings { patience_s: 0.3, ..short(3) };
+    let impatient = LoadSettings { patience_s: TOLD, ..short(3) };
     let error = run(&impatient, &connect, &mut Ends(ended.clone(), None)).unwrap_err();
     assert!(matches!(error, RunError::Unanswered { threads: 3, .. }), "{error}");
+
+    // One of three clients answers.
+    ended.store(false, Ordering::Relaxed);
+    let connect = |thread: ClientThread| {
+        let mut stuck = Stuck(ended.clone());
+        scripted(move |_, random| {
+            nap(1);
+            if thread.index == 1 { Ok(Attempt::Done(READ)) } else { stuck.transaction(random) }
+        })
+    };
+    let impatient = LoadSettings { patience_s: 0.2, ..short(3) };
+    let error = run(&impatient, &connect, &mut Ends(ended.clone(), None)).unwrap_err();
+    assert!(matches!(error, RunError::Observer(ref e) if e == "{0, 2} after 0.2 s"), "{error}");
 }
 
 #[test]

@@ -382,6 +382,23 @@ fn clients_that_rest_leave_the_server_idle_around_every_sample_and_only_then() {
     assert!(at_rest.seen.contains(&false), "without a rest someone works");
 }
 
+#[test]
+fn a_transaction_that_is_run_again_ends_before_its_client_rests() {
+    let (begun, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let connect = |_: ClientThread| {
+        scripted(|n, _| {
+            let attempt = (n - 1) % 4;
+            begun.fetch_add(usize::from(attempt == 0), Ordering::SeqCst);
+            nap(4);
+            ended.fetch_add(usize::from(attempt == 3), Ordering::SeqCst);
+            Ok(if attempt == 3 { Attempt::Done(READ) } else { Attempt::Restart(READ) })
+        })
+    };
+    let mut at_rest = AtRest { begun: &begun, ended: &ended, seen: Vec::new() };
+    run(&LoadSettings { samples: 3, rest: Rest::AroundEach, ..short(3) }, &connect, &mut at_rest).unwrap();
+    assert_eq!(at_rest.seen, [true; 6]);
+}
+
 /// An observer that measures each sample in `parts` parts.
 struct InParts {
     parts: usize,
