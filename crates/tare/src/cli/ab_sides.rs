@@ -86,26 +86,33 @@ pub fn measured_on(
     overrides: &Overrides,
     trusted: bool,
 ) -> Result<Study, Problem> {
-    match (sides.iter().find(|side| side.is("command")), named) {
-        (Some(command), None) => of_commands("ab", &command.value(), overrides),
-        (Some(_), Some(name)) => named_of_commands(name, overrides, trusted),
-        (None, _) => {
-            let places = sides.iter().any(|side| side.is("placement"));
-            let name = named.unwrap_or(if places { "first-look" } else { "side-by-side" });
-            StudyText::read(name, trust::whose(trusted), false)?.parse(overrides)
-        }
-    }
+    let command = sides.iter().find(|side| side.is("command")).map(|side| side.value());
+    let places = sides.iter().any(|side| side.is("placement"));
+    let otherwise = if places { "first-look" } else { "side-by-side" };
+    base(named, ("ab", command), otherwise, overrides, trusted)
 }
 
-/// The named study, whose load must be a command.
-pub(super) fn named_of_commands(name: &str, overrides: &Overrides, trusted: bool) -> Result<Study, Problem> {
-    let study = StudyText::read(name, trust::whose(trusted), false)?.parse(overrides)?;
-    match study.base.workload.load {
-        AnyLoad::Command(_) => Ok(study),
-        _ => Err(Problem::new(Exit::Usage, "the study measures a server, and not a command")
-            .at(name)
-            .expected("a study with `[workload] name = \"command\"`, or no --study")),
+/// The named study. Without a name: for a command, a study of it that is called like the command of tare, else the
+/// built-in study `otherwise`.
+pub(super) fn base(
+    named: Option<&str>,
+    (called, command): (&'static str, Option<Value>),
+    otherwise: &str,
+    overrides: &Overrides,
+    trusted: bool,
+) -> Result<Study, Problem> {
+    let is_command = command.is_some();
+    if let (None, Some(command)) = (named, command) {
+        return of_commands(called, command, overrides);
     }
+    let name = named.unwrap_or(otherwise);
+    let study = StudyText::read(name, trust::whose(trusted), false)?.parse(overrides)?;
+    if is_command && !matches!(study.base.workload.load, AnyLoad::Command(_)) {
+        return Err(Problem::new(Exit::Usage, "the study measures a server, and not a command")
+            .at(name)
+            .expected("a study with `[workload] name = \"command\"`, or no --study"));
+    }
+    Ok(study)
 }
 
 /// The study with the two sides as its only conditions; two empty sides compare the study with itself.
@@ -218,10 +225,10 @@ pub fn conditions(plan: &Plan) -> Result<[String; 2], Problem> {
     Ok([a.name.clone(), b.name.clone()])
 }
 
-pub(super) fn of_commands(name: &'static str, command: &Value, overrides: &Overrides) -> Result<Study, Problem> {
+fn of_commands(name: &'static str, command: Value, overrides: &Overrides) -> Result<Study, Problem> {
     let values = vec![
         ("workload", "name", "command".into()),
-        ("workload", "command", command.clone()),
+        ("workload", "command", command),
         ("sampling", "samples", 1_usize.into()),
         ("sampling", "warmup_s", 0_usize.into()),
     ];

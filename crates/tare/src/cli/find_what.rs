@@ -1,8 +1,7 @@
 //! The candidates of `tare find`: every combination of placements, memory policies, options and builds, as a study.
 
 use super::ab_sides;
-use super::study_file::StudyText;
-use super::{Exit, Problem, trust};
+use super::{Exit, Problem};
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::{Factor, Study};
 use tare_text::Value;
@@ -78,14 +77,8 @@ pub fn study(
     }
     let places = factors.iter().any(|factor| factor.name == PLACEMENT);
     let command = factors.iter().find(|factor| factor.name == COMMAND).and_then(|factor| factor.levels.first());
-    let mut study = match (command, named) {
-        (Some(first), None) => ab_sides::of_commands("find", first, overrides)?,
-        (Some(_), Some(name)) => ab_sides::named_of_commands(name, overrides, trusted)?,
-        (None, _) => {
-            let name = named.unwrap_or(if places { FROM_PLACEMENTS } else { FROM_OTHERS });
-            StudyText::read(name, trust::whose(trusted), false)?.parse(overrides)?
-        }
-    };
+    let otherwise = if places { FROM_PLACEMENTS } else { FROM_OTHERS };
+    let mut study = ab_sides::base(named, ("find", command.cloned()), otherwise, overrides, trusted)?;
     if places && named.is_none() {
         on_nodes(&mut study, machine);
     }

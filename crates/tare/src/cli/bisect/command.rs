@@ -198,7 +198,6 @@ fn request(args: &BisectArgs) -> Result<BisectRequest, Problem> {
         interleave: args.turns.requested(),
     };
     // With `--dry-run` nothing of the study is run, so trust is not needed.
-    request.check(args.trust || args.dry_run)?;
     request.resolve(args.trust || args.dry_run)?;
     Ok(request)
 }

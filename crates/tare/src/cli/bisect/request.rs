@@ -41,8 +41,7 @@ pub struct BisectRequest {
     pub build: Option<BuildBy>,
     /// The study that builds are measured on; `None`: a built-in one.
     pub study: Option<String>,
-    /// This study as it was when the bisection began, every default written out; `None` for a command, and in
-    /// requests of version 0.2.0.
+    /// This study as it was when the bisection began, every default written out; `None` in requests of version 0.2.0.
     #[serde(default)]
     pub resolved: Option<String>,
     pub engine: Option<String>,
@@ -116,30 +115,27 @@ impl BisectRequest {
     /// As [`ab_sides::study`], and when samples are to take turns but cannot.
     pub fn study_of(&self, a: &Path, b: &Path, trusted: bool) -> Result<Study, Problem> {
         let (a, b) = (self.side(a)?, self.side(b)?);
+        // The changes of the command line are in this text. Repeated, they are known as the user's, which a condition
+        // must not undo and a machine not leave out.
         let base = match &self.resolved {
-            Some(text) => parse(Source { origin: FILE, text }, &Overrides::default())?,
+            Some(text) => parse(Source { origin: FILE, text }, &self.overrides())?,
             None => ab_sides::measured_on(self.study.as_deref(), &[&a, &b], &self.overrides(), trusted)?,
         };
         let study = ab_sides::study(base, &[a], &[b])?;
         if self.interleave == Some(true) { ab_together::by_turns(study) } else { Ok(study) }
     }
 
-    /// Keeps the study as it is now: all pairs are of one study, also if its file changes meanwhile.
-    pub fn resolve(&mut self, trusted: bool) -> Result<(), Problem> {
-        if self.command.is_none() {
-            let study = ab_sides::measured_on(self.study.as_deref(), &[], &self.overrides(), trusted)?;
-            self.resolved = Some(to_toml(&study));
-        }
-        Ok(())
-    }
-
-    /// Refuses, before the first build, everything that can be refused without a build.
+    /// Reads the study, the only time: all pairs are of it, also if its file changes meanwhile. Refuses, before the
+    /// first build, everything that can be refused without a build.
     ///
     /// # Errors
     /// As [`BisectRequest::study_of`], and when an option of the command line has no effect.
-    pub fn check(&self, trusted: bool) -> Result<(), Problem> {
-        let [good, bad] = [0, self.last()].map(|place| Path::new(&self.line[place].id));
-        let study = self.study_of(good, bad, trusted)?;
+    pub fn resolve(&mut self, trusted: bool) -> Result<(), Problem> {
+        let [good, bad] = [0, self.last()].map(|place| PathBuf::from(&self.line[place].id));
+        let side = self.side(&good)?;
+        let study = ab_sides::measured_on(self.study.as_deref(), &[&side], &self.overrides(), trusted)?;
+        self.resolved = Some(to_toml(&study));
+        let study = self.study_of(&good, &bad, trusted)?;
         without_effect(&study)?;
         check_metrics(&study, &self.metric)
     }
@@ -240,10 +236,10 @@ mod tests {
         write(9);
         let samples = |request: &BisectRequest| {
             let study = request.study_of(Path::new("/a"), Path::new("/b"), true).unwrap();
-            (study.sampling.samples, study.sampling.sample_s, study.conditions.len())
+            (study.sampling.samples, study.sampling.sample_s, study.conditions.len(), study.requested.len())
         };
         let resumed = BisectRequest::read(&folder).unwrap();
-        assert_eq!(samples(&resumed), (7, 3.0, 2));
-        assert_eq!(samples(&BisectRequest { resolved: None, ..resumed }), (9, 3.0, 2), "as version 0.2.0");
+        assert_eq!(samples(&resumed), (7, 3.0, 2, 1));
+        assert_eq!(samples(&BisectRequest { resolved: None, ..resumed }), (9, 3.0, 2, 1), "as version 0.2.0");
     }
 }
