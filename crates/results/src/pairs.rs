@@ -332,15 +332,20 @@ pub(crate) fn spent_s<'r>(records: impl Iterator<Item = &'r TrialRecord>) -> f64
     attempts.map(|record| record.elapsed_s).sum()
 }
 
-/// Whether the trials of these conditions that count ran more than one program. A trial lists the file of a client that
-/// was started and the program that it became, of which it may see only one: programs are two if their trials have
-/// nothing in common.
+/// Whether the trials of these conditions that count ran more than one program.
 pub(crate) fn ran_two_programs(records: &[TrialRecord], is_own: impl Fn(&str) -> bool) -> bool {
     let own = || records.iter().filter(|record| is_own(&record.condition) && record.outcome == Outcome::Ok);
     let servers: BTreeSet<&String> = own().filter_map(|record| record.server_program.as_ref()).collect();
-    let mut clients = own().map(|record| &record.client_programs).filter(|programs| !programs.is_empty());
-    let first = clients.next();
-    servers.len() > 1 || first.is_some_and(|first| clients.any(|other| first.is_disjoint(other)))
+    servers.len() > 1 || clients_differ(own())
+}
+
+/// Whether the clients of these trials ran more than one program. A trial lists the file of a client that was started
+/// and the program that it became, of which it may see only one: programs are two if their trials have nothing in
+/// common.
+pub fn clients_differ<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> bool {
+    let mut programs = trials.map(|trial| &trial.client_programs).filter(|programs| !programs.is_empty());
+    let first = programs.next();
+    first.is_some_and(|first| programs.any(|other| first.is_disjoint(other)))
 }
 
 /// The value of a trial that counts, even if it is disturbed; none for a trial that is to be repeated.

@@ -11,7 +11,7 @@ use tare_findings::state::{self, State};
 use tare_findings::summary::Summary;
 use tare_results::Results;
 use tare_results::metric::TPS;
-use tare_results::pairs::Stop;
+use tare_results::pairs::{Stop, clients_differ};
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_results::statement_errors;
 use tare_text::was;
@@ -253,9 +253,10 @@ fn exchanged(results: &Results) -> impl Iterator<Item = String> {
     let digest = |sha1: &String| sha1.chars().take(DIGITS).collect::<String>();
     let version = |trial: &TrialRecord| trial.server_version.clone();
     let server = |trial: &TrialRecord| trial.server_program.as_ref().map(digest);
+    let differ = |condition: &str| clients_differ(results.trials.iter().filter(|trial| trial.condition == condition));
     let client = |trial: &TrialRecord| {
         let programs: Vec<String> = trial.client_programs.iter().take(SHOWN_PROGRAMS).map(digest).collect();
-        (!programs.is_empty()).then(|| programs.join(" with "))
+        (!programs.is_empty() && differ(&trial.condition)).then(|| programs.join(" with "))
     };
     let server = mixed(results, "server version", version).or_else(|| mixed(results, "server program", server));
     server.into_iter().chain(mixed(results, "client program", client))

@@ -267,7 +267,7 @@ pub fn overlaps(times: &[(&str, &ConditionTime)]) -> Vec<String> {
     };
     let kinds = [
         message(
-            "waiting for a CPU is counted in no part while the other side worked, or during a wait for a lock or the log",
+            "waits for a CPU that other parts already contain (the other side's work, or a wait for a lock or the log)",
             |time| time.overlap_us,
         ),
         message("CPU time of retries for a lock is counted in the wait for the lock, and in no other part", |time| {
