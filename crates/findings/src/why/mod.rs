@@ -14,6 +14,7 @@ mod model;
 mod named;
 mod proof;
 mod prove;
+mod separate;
 mod sleeps;
 mod suspect;
 mod trials;

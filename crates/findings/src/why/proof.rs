@@ -2,6 +2,7 @@
 
 use super::model::{Cause, Why};
 use super::prove::{Change, Expected};
+use super::separate::best_first;
 use super::suspect::Suspect;
 use super::trials::Trials;
 use crate::ab::{Ab, AbVerdict};
@@ -13,7 +14,7 @@ use tare_results::pairs::Stop;
 use tare_stats::Interval;
 use tare_stats::ratio::Design;
 
-/// Maximum number of experiments, for the largest suspects.
+/// Maximum number of experiments.
 const MOST: usize = 3;
 /// The change required of an experiment: half of the share of the slower side's time that the suspect explains, limited
 /// to this minimum and maximum, so that neither chance nor an overlap with another part decides.
@@ -35,24 +36,20 @@ pub struct Trial {
     pub effect: f64,
 }
 
-/// The experiments that decide about the largest suspects, one per suspect: those that explain a tenth of the
-/// difference, can be made without user input and would change something. Fewer if two suspects have the same
-/// experiment.
+/// The experiments that separate the suspects best, the best one first, of those that explain a tenth of the
+/// difference, can be made without user input and would change something.
 pub fn experiments(found: &Why) -> Vec<Trial> {
     let [a, b] = found.sides.each_ref().map(|side| side.us_per_transaction);
-    let mut trials: Vec<Trial> = Vec::new();
-    for cause in found.causes.iter().filter(|cause| found.is_worth_a_trial(cause) && can_be_made(cause)) {
-        if trials.len() < MOST && trials.iter().all(|known| known.changes != cause.prove.changes) {
-            trials.push(Trial {
-                suspect: cause.suspect.clone(),
-                condition: cause.condition.clone(),
-                changes: cause.prove.changes.clone(),
-                expected: cause.prove.expected,
-                effect: (HALF * cause.us.abs() / a.max(b)).clamp(LEAST, GREATEST),
-            });
-        }
-    }
-    trials
+    let suspects: Vec<&Cause> = found.causes.iter().filter(|cause| found.is_worth_a_trial(cause)).collect();
+    let candidates: Vec<&Cause> = suspects.iter().copied().filter(|cause| can_be_made(cause)).collect();
+    let trial = |cause: &Cause| Trial {
+        suspect: cause.suspect.clone(),
+        condition: cause.condition.clone(),
+        changes: cause.prove.changes.clone(),
+        expected: cause.prove.expected,
+        effect: (HALF * cause.us.abs() / a.max(b)).clamp(LEAST, GREATEST),
+    };
+    best_first(&suspects, &candidates).into_iter().take(MOST).map(trial).collect()
 }
 
 fn can_be_made(cause: &Cause) -> bool {
