@@ -58,7 +58,7 @@ fn planted(case: &Case) -> (bool, String) {
     let first = &found["causes"][0];
     let of_first = |key: &str| first[key].as_str().unwrap_or("-");
     let whole_us = |side: usize| found["sides"][side]["us_per_transaction"].as_f64().unwrap_or(f64::NAN);
-    let us = first["us"].as_f64().unwrap_or(f64::NAN);
+    let us: f64 = named(&found, case).filter_map(|one| one["us"].as_f64()).sum();
     let (expected, within) = match case.size {
         Size::Most => (whole_us(1) - whole_us(0), MOST),
         Size::Us(us) => (us, SIZED),
@@ -74,7 +74,7 @@ fn planted(case: &Case) -> (bool, String) {
     must(of_first("name").contains(case.lock), "another lock");
     must(of_first("verdict") == "shown", "not shown");
     must(within.contains(&times), "another size");
-    let others: Vec<String> = others(&found, us, first);
+    let others: Vec<String> = others(&found, case, us);
     must(others.is_empty(), "others as large");
     let others = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
     let wrong = if wrong.is_empty() { String::new() } else { format!(", WRONG: {}{others}", wrong.join(", ")) };
@@ -87,10 +87,20 @@ fn planted(case: &Case) -> (bool, String) {
     (wrong.is_empty(), text)
 }
 
-/// Other suspects that are shown and half as large as the first one, or larger. Suspects may overlap, but only one
+/// The first suspect; of a case with several kinds, all that are shown and of these kinds.
+fn named<'f>(found: &'f Value, case: &'f Case) -> impl Iterator<Item = &'f Value> {
+    let is_one = |one: &Value| one["kind"].as_str().is_some_and(|kind| case.kinds.contains(&kind));
+    let causes = found["causes"].as_array().into_iter().flatten().enumerate();
+    let counts =
+        move |at: usize, one: &Value| at == 0 || case.kinds.len() > 1 && one["verdict"] == "shown" && is_one(one);
+    causes.filter(move |(at, one)| counts(*at, one)).map(|(_, one)| one)
+}
+
+/// Other suspects that are shown and half as large as the known cause, or larger. Suspects may overlap, but only one
 /// thing was changed.
-fn others(found: &Value, us: f64, first: &Value) -> Vec<String> {
-    let causes = found["causes"].as_array().into_iter().flatten().filter(|one| *one != first);
+fn others(found: &Value, case: &Case, us: f64) -> Vec<String> {
+    let causes = found["causes"].as_array().into_iter().flatten();
+    let causes = causes.filter(|one| named(found, case).all(|own| own != *one));
     let large = causes.filter(|one| one["verdict"] == "shown" && one["us"].as_f64().unwrap_or(0.0).abs() >= us / 2.0);
     large
         .map(|one| format!("{} {:.0} us", one["kind"].as_str().unwrap_or("-"), one["us"].as_f64().unwrap_or(0.0)))

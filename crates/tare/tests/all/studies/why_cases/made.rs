@@ -109,8 +109,9 @@ impl Group {
         let folder = format!("{CPU_GROUPS}/tare-why-{}", std::process::id());
         let write = |name: &str, text: &str| std::fs::write(format!("{folder}/{name}"), text);
         std::fs::create_dir(&folder)
-            .and_then(|()| write("cpu.cfs_period_us", "100000"))
-            .and_then(|()| write("cpu.cfs_quota_us", "50000"))
+            // Many periods in a sample, so that samples are alike.
+            .and_then(|()| write("cpu.cfs_period_us", "10000"))
+            .and_then(|()| write("cpu.cfs_quota_us", "5000"))
             .map_err(|e| format!("no control group here: {folder}: {e}"))?;
         Ok(Self(folder))
     }
