@@ -15,6 +15,8 @@ const LIMIT_S: u64 = 600;
 const SHIM: &str = "#define _GNU_SOURCE\n#include <unistd.h>\n#include <sys/syscall.h>\n\
     int fdatasync(int fd) { usleep(5000); return syscall(SYS_fdatasync, fd); }\n\
     int fsync(int fd) { usleep(5000); return syscall(SYS_fsync, fd); }\n";
+/// Trials of each condition.
+const TRIALS: u32 = 8;
 /// The directory of CPU control groups, version 1.
 const CPU_GROUPS: &str = "/sys/fs/cgroup/cpu";
 
@@ -29,9 +31,12 @@ pub fn study(engine: &str, workload: &str, more: &str, trials: u32) -> String {
 
 /// The output of `tare why` for the case, or why there is none.
 pub fn why(world: &World, case: &Case) -> Result<Value, String> {
-    let mut text = study(case.engine, case.workload, case.more, 5);
-    if let Other::NoLocks = case.other {
-        text = text.replace("locks = \"on\"\n", "");
+    let mut text = study(case.engine, case.workload, case.more, TRIALS);
+    match case.other {
+        Other::NoLocks => text = text.replace("locks = \"on\"\n", ""),
+        // Many periods of the quota in a sample, so that samples are alike.
+        Other::Quota => text = text.replace("sample_s = 0.6", "sample_s = 2.4"),
+        _ => {}
     }
     let sides = match case.other {
         Other::None | Other::NoLocks | Other::SlowFile => {
@@ -109,9 +114,8 @@ impl Group {
         let folder = format!("{CPU_GROUPS}/tare-why-{}", std::process::id());
         let write = |name: &str, text: &str| std::fs::write(format!("{folder}/{name}"), text);
         std::fs::create_dir(&folder)
-            // Many periods in a sample, so that samples are alike.
-            .and_then(|()| write("cpu.cfs_period_us", "10000"))
-            .and_then(|()| write("cpu.cfs_quota_us", "5000"))
+            .and_then(|()| write("cpu.cfs_period_us", "100000"))
+            .and_then(|()| write("cpu.cfs_quota_us", "50000"))
             .map_err(|e| format!("no control group here: {folder}: {e}"))?;
         Ok(Self(folder))
     }
