@@ -93,7 +93,12 @@ pub fn why(found: &Why) -> String {
     if !whole.shown {
         let [a, b] = found.own_us().map(|us| figure(us, "us"));
         let rest = found.functions.shown.first().map_or(String::new(), but);
-        return format!("No difference is shown: A takes {a} per transaction{apart}, B {b}{rest}.");
+        // The table has the difference that is shown, with the time of the others.
+        let head = match found.undisturbed.is_some() && found.difference.shown {
+            true => "The CPU time of other programs hides whether A and B differ",
+            false => "No difference is shown",
+        };
+        return format!("{head}: A takes {a} per transaction{apart}, B {b}{rest}.");
     }
     let (low, high) = if whole.us < 0.0 { (-ci.high, -ci.low) } else { (ci.low, ci.high) };
     let head = format!("B takes {size} {way} per transaction{apart} ({} to {})", figure(low, "us"), figure(high, "us"));

@@ -3,21 +3,37 @@
 
 use crate::engines::support::{PATIENCE, Place, binary_of, run_on};
 use crate::support::{World, kill_at_once, one_line, verified};
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
+use tare_cpuset::observe::{state_of, threads_of, with_descendants};
 use tare_drive::workload::sessions::Tallies;
 use tare_drive::workload::tpcc::{self, CONDITIONS, Constants, Fill, Kind, Sizes, Tally, TpccClient, TpccSettings};
 use tare_drive::workload::{Load, LoadError};
 use tare_engine::{Engine, Interrupter, Mariadb, Mysql, Postgresql, Server, Session, Sqlite};
-use tare_load::{ClientThread, LoadSettings, RunError, Unobserved};
+use tare_load::{ClientThread, LoadSettings, Observer, RunError};
 
 /// Thirty customers per district, a thousand items.
 const SCALE: f64 = 0.01;
 
 fn sizes() -> Sizes {
     Sizes::new(2, SCALE)
+}
+
+/// Reports what the threads of a server do that does not answer.
+struct Stuck(u32);
+
+impl Observer for Stuck {
+    type Error = String;
+
+    fn unanswered(&mut self, clients: &BTreeSet<usize>, patience_s: f64) -> Result<(), String> {
+        let pids = with_descendants(self.0.cast_signed());
+        let threads = pids.into_iter().filter_map(|pid| threads_of(pid).ok()).flatten();
+        let states: Vec<String> = threads.map(|one| format!("{} {:?}", one.tid, state_of(one))).collect();
+        Err(format!("clients {clients:?} have no answer after {patience_s} s: {states:?}"))
+    }
 }
 
 /// A server with fresh tables.
@@ -100,7 +116,7 @@ impl Company {
             let (dialect, constants) = (self.server.dialect(), Constants::of_run(1));
             Ok(TpccClient::new(session, dialect, thread.index, sizes(), constants, Arc::clone(&tallies))?)
         };
-        let ended = match tare_load::run(&settings, &connect, &mut Unobserved) {
+        let ended = match tare_load::run(&settings, &connect, &mut Stuck(self.server.pid())) {
             Ok(_) => None,
             Err(RunError::Transaction { source, .. }) => Some(source.to_string()),
             Err(other) => panic!("{other}"),

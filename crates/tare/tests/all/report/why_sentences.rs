@@ -103,10 +103,16 @@ pub(super) fn whys() -> Vec<(&'static str, Why)> {
         smallest_us: Some(1.0),
         callers: Vec::new(),
     };
+    let mut hidden = of_parts(&[(Part::OtherPrograms, 50.0, 400.0, true), rest(500.0, 520.0)], true);
+    if let Some(own) = &mut hidden.undisturbed {
+        own.shown = false;
+    }
+    hidden.parts.iter_mut().chain([&mut hidden.not_explained]).for_each(|part| part.share = None);
     let of_function = Changes { shown: vec![function], not_shown: Vec::new(), tested: 200 };
     vec![
         ("two parts", of_parts(&slower, false)),
         ("disturbed", of_parts(&disturbed, true)),
+        ("hidden by other programs", hidden),
         ("no difference", of_parts(&alike, false)),
         ("a function alone", Why { functions: of_function, ..of_parts(&alike, false) }),
     ]
