@@ -371,6 +371,7 @@ fn a_load_whose_server_stops_answering_ends_by_any_signal_and_by_itself() {
     let err = text(&output.stderr);
     assert!(began.elapsed() < Duration::from_secs(45), "{:?}: {err}", began.elapsed());
     assert!(output.status.code() == Some(4) && err.contains("the server does not answer"), "{err}");
+    assert!(err.contains("of the server is stopped"), "{err}");
 }
 
 #[test]
