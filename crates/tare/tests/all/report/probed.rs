@@ -48,9 +48,15 @@ fn adjustment_by_a_predefined_probe_decides_what_the_plain_interval_cannot() {
     // With another client program, the sides are no longer the same.
     let records = fs::read_to_string(b.path().join("trials.jsonl")).unwrap();
     let others = records.replace("\"server_program\":", "\"client_programs\":[\"c1\"],\"server_program\":");
-    fs::write(b.path().join("trials.jsonl"), others).unwrap();
+    fs::write(b.path().join("trials.jsonl"), &others).unwrap();
     let (_, out, _) = tare(&["compare", path(a.path()), path(b.path())]);
     assert!(!out.contains("are identical"), "{out}");
+    // A trial may see only the file of a client or only the program that it became.
+    for (seen, differs) in [("[\"c0\",\"c1\"]", false), ("[\"c0\"]", true)] {
+        fs::write(b.path().join("trials.jsonl"), others.replacen("[\"c1\"]", seen, 1)).unwrap();
+        let (_, out, _) = tare(&["show", path(b.path())]);
+        assert_eq!(out.contains("ran on more than one client program"), differs, "{seen}: {out}");
+    }
     let (_, out, _) = tare(&["show", path(a.path())]);
     assert!(out.contains("what each probe leaves") && out.contains("mean at the same chain"), "{out}");
     let (_, out, _) = tare(&["show", path(a.path()), "--json"]);
