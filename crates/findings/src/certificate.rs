@@ -52,7 +52,7 @@ impl Alarms {
 
     /// The sum of two counts that have no comparison in common.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    fn and(self, other: Self) -> Self {
         Self { false_alarms: self.false_alarms + other.false_alarms, comparisons: self.comparisons + other.comparisons }
     }
 }
@@ -68,7 +68,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    pub fn excludes_1(&self) -> bool {
+    fn excludes_1(&self) -> bool {
         self.ci_low.is_some_and(|low| low > 1.0) || self.ci_high.is_some_and(|high| high < 1.0)
     }
 
@@ -236,7 +236,7 @@ impl Certificate {
         shown.map(|ratio| ratio.ratio.ln().abs().exp_m1()).max_by(f64::total_cmp)
     }
 
-    pub fn is_of(&self, machine: &Fingerprint) -> bool {
+    fn is_of(&self, machine: &Fingerprint) -> bool {
         self.machine.changes(machine).is_empty()
     }
 }

@@ -98,7 +98,7 @@ impl Scale {
 
     /// A mean with half of its interval, without the unit; `± ?` if half of the interval exceeds the mean, which is
     /// then unknown.
-    pub fn mean(&self, mean: f64, interval: Option<Interval>) -> String {
+    fn mean(&self, mean: f64, interval: Option<Interval>) -> String {
         let scale = self.down_to(mean);
         let mut text = scale.number(mean);
         if let Some(interval) = interval {

@@ -173,7 +173,7 @@ pub struct Patience<'a> {
 
 impl Patience<'_> {
     /// Waits at most `longest`, without messages.
-    pub fn of(longest: Duration) -> Self {
+    pub(crate) fn of(longest: Duration) -> Self {
         Self { longest, enough: &|| false, report: &|_| {} }
     }
 }

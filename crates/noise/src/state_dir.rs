@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// State directory of root. Other users can search it, to see whether something is left to restore (see
 /// [`crate::Journal::pending`]); the journal itself has mode 0600.
-pub const ROOT_STATE_DIR: &str = "/var/lib/tare";
+pub(crate) const ROOT_STATE_DIR: &str = "/var/lib/tare";
 
 /// The state directory: `TARE_STATE_DIR`; otherwise [`ROOT_STATE_DIR`] for root, and `$XDG_STATE_HOME/tare/HOST` or
 /// `$HOME/.local/state/tare/HOST` for other users, with the name of this host: machines may share a home, and none may

@@ -15,12 +15,6 @@ pub enum Mode {
     Corrected,
 }
 
-impl Mode {
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
-
 fn unknown(found: &str) -> Error {
     Error::UnknownMode(UnknownWord::among(found, <Mode as VariantNames>::VARIANTS))
 }
@@ -144,7 +138,7 @@ impl Config<'_> {
     }
 
     /// Increments of global counters by one thread in one round.
-    pub fn increments_a_round(&self) -> u64 {
+    pub(crate) fn increments_a_round(&self) -> u64 {
         self.steps.saturating_mul(INCREMENTS_A_STEP)
     }
 

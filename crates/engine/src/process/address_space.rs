@@ -41,8 +41,8 @@ pub enum Aslr {
 }
 
 impl Aslr {
-    pub const LAYOUTS: u16 = (SPREAD_PAGES - 1) as u16;
-    pub const LEVELS: &str = "on, off or layout:N with N from 1 to 32767";
+    const LAYOUTS: u16 = (SPREAD_PAGES - 1) as u16;
+    const LEVELS: &str = "on, off or layout:N with N from 1 to 32767";
 
     /// The soft stack limit that produces this layout, bytes.
     pub(crate) fn stack_limit(self) -> Option<u64> {

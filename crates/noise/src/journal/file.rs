@@ -31,7 +31,7 @@ pub struct Journal {
 
 impl Journal {
     /// The journal in `state_dir`, which need not exist yet.
-    pub fn new(state_dir: &Path) -> Self {
+    pub(crate) fn new(state_dir: &Path) -> Self {
         Self { folder: state_dir.to_owned(), name: FILE }
     }
 

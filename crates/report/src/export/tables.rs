@@ -72,7 +72,7 @@ impl Table {
     }
 
     /// Hands every row to `each`, its cells in the order of [`Table::fields`].
-    pub fn rows<E>(self, source: &Source<'_>, each: Each<'_, E>) -> Result<(), E> {
+    pub(crate) fn rows<E>(self, source: &Source<'_>, each: Each<'_, E>) -> Result<(), E> {
         let (columns, factors) = (self.columns(), if self == Self::Values { Vec::new() } else { factors(source) });
         let mut emit = |row: &TidyRow<'_>| {
             let mut cells: Vec<Cell<'_>> = Vec::with_capacity(columns.len() + factors.len());
@@ -89,7 +89,7 @@ impl Table {
     }
 }
 
-pub fn factors(source: &Source<'_>) -> Vec<String> {
+pub(crate) fn factors(source: &Source<'_>) -> Vec<String> {
     let planned = source.results.plan.iter().flat_map(|plan| &plan.conditions).map(|condition| &condition.levels);
     let recorded = source.results.trials.iter().map(|trial| &trial.levels);
     let names: BTreeSet<&String> = planned.chain(recorded).flat_map(Levels::keys).collect();

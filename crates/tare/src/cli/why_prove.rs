@@ -50,7 +50,7 @@ struct Planned {
 }
 
 impl ProofRequest<'_> {
-    pub fn print_plan(&self) -> Result<Exit, Problem> {
+    pub(crate) fn print_plan(&self) -> Result<Exit, Problem> {
         let Planned { ready, failed } = self.ready(&Machine::this()?)?;
         failed.iter().for_each(|(_, problem)| output::note(&problem.to_string()));
         let each_s = self.each_s(ready.len());
@@ -64,7 +64,7 @@ impl ProofRequest<'_> {
     }
 
     /// Runs the experiments, prints the results and keeps them.
-    pub fn prove(&self) -> Result<Exit, Problem> {
+    pub(crate) fn prove(&self) -> Result<Exit, Problem> {
         interrupt::stop()?;
         let machine = Machine::this()?;
         let Some(planned) = unless_interrupted(self.ready(&machine))? else { return Ok(Exit::Interrupted) };

@@ -34,7 +34,7 @@ pub(super) struct SqlClient {
 }
 
 impl SqlClient {
-    pub fn new(
+    fn new(
         mut session: Box<dyn Session>,
         dialect: &'static dyn Dialect,
         mix: Arc<Mix>,
