@@ -140,11 +140,6 @@ impl HostLock {
     pub fn other(&self) -> Option<&str> {
         self.other.as_deref()
     }
-
-    /// Path of the lock file, for messages.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 /// The folder in which ordinary users lock the machine; it is the same for all users of a machine.

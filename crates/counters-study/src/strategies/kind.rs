@@ -50,10 +50,6 @@ impl Strategy {
         self.into()
     }
 
-    pub const fn exact(self) -> bool {
-        !matches!(self, Self::Fuzzy)
-    }
-
     pub fn available(self) -> Result<(), Error> {
         let reason = match self {
             Self::ShardNodeLibnuma => Libnuma::load().err(),
