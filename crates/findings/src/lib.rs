@@ -62,7 +62,7 @@ mod settled;
 mod spread;
 pub mod spread_from;
 pub mod state;
-pub mod summarize;
+mod summarize;
 pub mod summary;
 mod taken;
 pub mod term;

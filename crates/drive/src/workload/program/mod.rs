@@ -27,7 +27,7 @@ pub use error::ProgramError;
 pub use line::CommandLine;
 pub(crate) use line::{Values, is_there, joined, may_run, option_words};
 pub(crate) use measure::{Begins, Client, Ran, run};
-pub use parse::{Interval, Parser, Report};
+pub(crate) use parse::{Interval, Parser, Report};
 pub use process::{Ended, Job, Usage, to_its_end};
 pub(crate) use process::{OF_SESSIONS, run_quietly};
 pub(crate) use timed::NO_CAPTURES;
