@@ -235,10 +235,6 @@ impl Certificate {
         let shown = twins.filter_map(|own| own.ratio.filter(Ratio::excludes_1));
         shown.map(|ratio| ratio.ratio.ln().abs().exp_m1()).max_by(f64::total_cmp)
     }
-
-    fn is_of(&self, machine: &Fingerprint) -> bool {
-        self.machine.changes(machine).is_empty()
-    }
 }
 
 /// What the certificates of a machine state about a comparison made on it.
@@ -302,7 +298,7 @@ impl Certified {
 
     /// Selects the certificates that apply to a comparison; none if the machine has none.
     pub fn of(all: &[Certificate], machine: &Fingerprint, compared: &Compared<'_>, rule: Rule) -> Option<Self> {
-        let here: Vec<&Certificate> = all.iter().filter(|one| one.is_of(machine)).collect();
+        let here: Vec<&Certificate> = all.iter().filter(|one| one.machine.changes(machine).is_empty()).collect();
         let own: Vec<&Certificate> = here.iter().copied().filter(|one| compared.is_of(one)).collect();
         let same_load = !own.is_empty();
         let counted = if same_load { own } else { here.last().copied().into_iter().collect() };

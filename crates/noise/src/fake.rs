@@ -63,9 +63,6 @@ pub fn create(root: &Path) -> io::Result<()> {
 }
 
 /// Writes a file below `root`, with the folders above it.
-///
-/// # Errors
-/// The errors of creating folders and files.
 pub(crate) fn put(root: &Path, path: &str, text: &str) -> io::Result<()> {
     let path = root.join(path.trim_start_matches('/'));
     path.parent().map_or(Ok(()), fs::create_dir_all)?;

@@ -55,9 +55,6 @@ impl System {
     }
 
     /// The whole text of `path`. Bytes that are not UTF-8 are replaced.
-    ///
-    /// # Errors
-    /// [`NoiseError::Read`] when it cannot be read.
     pub(crate) fn read(&self, path: &str) -> Result<String> {
         let path = self.path(path);
         let mut bytes = Vec::new();
@@ -102,9 +99,6 @@ impl System {
     }
 
     /// Creates the control group `path`.
-    ///
-    /// # Errors
-    /// [`NoiseError::Write`] when the kernel refuses.
     pub(crate) fn make_group(&self, path: &str) -> Result<()> {
         let path = self.path(path);
         crash::point("group: before it is made");

@@ -10,7 +10,7 @@ use tare_stats::sequential::{
     Finding, Fit, LOOKS, Pair, Question, Verdict, decide, decide_once, decide_sessions, is_one_sided,
 };
 
-pub use tare_stats::sequential::{FEWEST_PAIRS, Rule};
+pub use tare_stats::sequential::Rule;
 
 /// Maximum number of pairs left out before no more are tried: this many, plus one for each pair that counts.
 const MOST_LEFT_OUT: usize = 5;

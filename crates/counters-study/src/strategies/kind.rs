@@ -61,5 +61,6 @@ impl Strategy {
 }
 
 fn unknown(found: &str) -> Error {
-    Error::UnknownStrategy(UnknownWord::among(found, <Strategy as VariantNames>::VARIANTS))
+    let found = UnknownWord::among(found, <Strategy as VariantNames>::VARIANTS);
+    Error::Unknown { what: "counter strategy", found }
 }

@@ -59,19 +59,14 @@ pub(crate) fn huge_covariates(huge: HugeMemory) -> [(String, f64); 2] {
     [(HUGE_TRANSPARENT.to_owned(), huge.transparent_bytes as f64), (HUGE_POOL.to_owned(), huge.pool_bytes as f64)]
 }
 
-/// The nodes of a policy that binds to or interleaves over named nodes.
-fn named(policy: &MemoryPolicy) -> Option<&NodeSet> {
+/// The nodes of a policy that binds to or interleaves over named nodes; [`misplaced`] looks for memory elsewhere.
+pub(crate) fn named(policy: &MemoryPolicy) -> Option<&NodeSet> {
     match policy {
         MemoryPolicy::Bind(Nodes::These(requested))
         | MemoryPolicy::Interleave(Nodes::These(requested))
         | MemoryPolicy::WeightedInterleave(Nodes::These(requested)) => Some(requested),
         _ => None,
     }
-}
-
-/// Whether [`misplaced`] can find memory outside a policy.
-pub(crate) fn names_nodes(policy: &MemoryPolicy) -> bool {
-    named(policy).is_some()
 }
 
 /// Number of nodes of this machine, counted once; 0 on kernels without NUMA.

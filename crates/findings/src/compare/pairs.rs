@@ -23,9 +23,9 @@ pub(super) struct Values {
     /// The design of the residuals after adjustment by a probe; without a probe, equal to `design`.
     left: Design<'static>,
     /// Whether consecutive trials of the verdict's data are shown to be correlated.
-    drifted: bool,
+    pub drifted: bool,
     /// Two runs: the largest correlation of neighbours that they do not exclude, and the design with it.
-    unseen: Option<(f64, Design<'static>)>,
+    pub unseen: Option<(f64, Design<'static>)>,
     /// The probe's readings alongside the trials of A and of B, if they adjust the comparison.
     pub probes: Option<[Vec<f64>; 2]>,
     /// What rounding hides of A and of B.
@@ -89,19 +89,9 @@ impl Pair {
         width(values).zip(width(&independent)).map_or(1.0, |(found, independent)| found / independent)
     }
 
-    /// The values of two runs as if neighbours had the correlation [`Pair::unseen`]; other values unchanged.
+    /// The values of two runs as if neighbours had the correlation [`Values::unseen`]; other values unchanged.
     pub(crate) fn if_drifted(&self) -> Values {
         Values { design: self.all.unseen.map_or(self.all.design, |(_, design)| design), ..self.all.clone() }
-    }
-
-    /// The largest correlation of neighbours that two runs do not exclude; none within one run.
-    pub(crate) fn unseen(&self) -> Option<f64> {
-        self.all.unseen.map(|(correlation, _)| correlation)
-    }
-
-    /// Whether consecutive trials are shown to be correlated.
-    pub(crate) fn drifted(&self) -> bool {
-        self.all.drifted
     }
 
     /// The data of the unadjusted interval that is shown alongside.

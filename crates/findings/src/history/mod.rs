@@ -15,4 +15,3 @@ pub use model::{
     Segment, Since, Slower,
 };
 pub use run::{Run, in_order};
-pub use tare_stats::change_points::SHORTEST;

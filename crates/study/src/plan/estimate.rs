@@ -83,7 +83,8 @@ pub(crate) fn making_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clo
     let needs = needs::of(conditions.clone(), study.sampling.seed);
     // Each set is created by a server of its own.
     let wanted = conditions.take_while(|_| is_wanted());
-    let fresh: BTreeMap<String, f64> = wanted.map(|c| (needs::set_of(c, study), fresh_s(&c.settings))).collect();
+    let fresh: BTreeMap<String, f64> =
+        wanted.map(|c| (needs::named(&c.settings, study.sampling.seed), fresh_s(&c.settings))).collect();
     needs.data_bytes as f64 / FILLED + fresh.into_values().sum::<f64>()
 }
 

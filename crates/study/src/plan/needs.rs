@@ -3,7 +3,6 @@
 use super::design::Condition;
 use super::limits::is_wanted;
 use crate::language::settings::Settings;
-use crate::language::spec::Study;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tare_engine::Engine;
@@ -39,13 +38,9 @@ pub(crate) fn of<'a>(conditions: impl Iterator<Item = &'a Condition>, seed: u64)
     }
 }
 
-/// The name of the data set of a condition: conditions with the same name share one.
-pub(crate) fn set_of(condition: &Condition, study: &Study) -> String {
-    named(&condition.settings, study.sampling.seed)
-}
-
-/// Options that determine the format of files make separate data sets, of which the log is the largest part.
-fn named(settings: &Settings, seed: u64) -> String {
+/// The name of a data set: conditions with the same name share one. Options that determine the format of files make
+/// separate data sets, of which the log is the largest part.
+pub(crate) fn named(settings: &Settings, seed: u64) -> String {
     let (engine, load) = (&settings.engine, settings.workload.load.load());
     let dataset = engine.named(load.dataset(seed));
     format!("{} {:?} {:?} {} {dataset}", engine.kind.name(), engine.binary, engine.data, files(settings))

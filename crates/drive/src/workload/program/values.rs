@@ -20,10 +20,6 @@ pub(crate) struct ServerValues {
 }
 
 impl ServerValues {
-    fn none() -> Self {
-        Self::default()
-    }
-
     /// Values for a server, with a file for its password that no other user can read.
     pub(crate) fn of(engine: &str, target: &ConnectTarget) -> Result<Self, ProgramError> {
         let mut made = Self::default();
@@ -55,7 +51,7 @@ impl ServerValues {
 pub(crate) fn of_stage(stage: &LoadContext<'_>) -> Result<ServerValues, ProgramError> {
     let mut of = match stage.server {
         Some(server) => ServerValues::of(stage.engine, server.target())?,
-        None => ServerValues::none(),
+        None => ServerValues::default(),
     };
     of.values.set("threads", stage.threads);
     of.values.set("seed", stage.seed);

@@ -43,7 +43,7 @@ impl SqlClient {
         part: Option<Part>,
     ) -> Result<Self, SqlLoadError> {
         let runs = mix.among(match &part {
-            Some(part) => part.runs().to_vec(),
+            Some(part) => part.runs.clone(),
             None => (0..mix.transactions.len()).collect(),
         });
         let mut prepared = Vec::new();

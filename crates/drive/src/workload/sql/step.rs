@@ -155,17 +155,13 @@ pub(super) struct Part {
     progress: Arc<Progress>,
     /// None: no work in this step.
     role: Option<usize>,
-    runs: Vec<usize>,
+    pub(super) runs: Vec<usize>,
     /// The interval between two of its transactions, if it has a rate.
     gap: Option<Duration>,
     due: Option<Instant>,
 }
 
 impl Part {
-    pub(crate) fn runs(&self) -> &[usize] {
-        &self.runs
-    }
-
     /// If the thread must wait, the time until its next check. With a rate, it catches up on transactions that are
     /// late.
     pub(crate) fn idle(&mut self) -> Option<Duration> {

@@ -127,11 +127,11 @@ impl Client for TpccClient {
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     took: [Latencies; 5],
-    /// New orders that ended with an unknown item.
-    rolled_back: u64,
+    /// New orders that ended with an unknown item: rolled back as the standard requires.
+    pub(super) rolled_back: u64,
     /// By kind: attempts that the database asked to run again.
-    retries: [u64; 5],
-    clock: Clock,
+    pub(super) retries: [u64; 5],
+    pub(super) clock: Clock,
 }
 
 impl Tally {
@@ -156,20 +156,6 @@ impl Tally {
     /// New orders per minute at this number of transactions of all kinds per second.
     pub(crate) fn new_orders_a_minute(&self, tps: f64) -> f64 {
         60.0 * tps * self.took(Kind::NewOrder).count() as f64 / self.count().max(1) as f64
-    }
-
-    /// New orders that were rolled back as the standard requires.
-    pub(crate) fn rolled_back(&self) -> u64 {
-        self.rolled_back
-    }
-
-    pub(crate) fn timed(&self) -> Duration {
-        self.clock.timed()
-    }
-
-    /// Attempts at transactions of a kind that the database asked to run again.
-    pub(crate) fn retries(&self, kind: Kind) -> u64 {
-        self.retries[kind as usize]
     }
 }
 
