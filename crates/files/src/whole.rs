@@ -38,7 +38,7 @@ pub(crate) fn write_whole_with(
 /// written into; a pipe or device of another user is replaced by a file instead.
 ///
 /// # Errors
-/// As [`write_whole_with`].
+/// As [`write_whole`]; the error of `content`.
 pub fn write_named(
     audience: Audience,
     path: &Path,

@@ -114,7 +114,7 @@ impl Scale {
         text
     }
 
-    /// Both ends of an interval of a mean, without the unit; `?` if [`Scale::mean`] writes `± ?`, a dash if there is
+    /// Both ends of an interval of a mean, without the unit; `?` if `Scale::mean` writes `± ?`, a dash if there is
     /// none.
     pub fn ends(&self, mean: f64, interval: Option<Interval>) -> [String; 2] {
         match interval {
@@ -124,7 +124,7 @@ impl Scale {
         }
     }
 
-    /// The value that represents the trials: the mean as [`Scale::mean`] writes it, each mode with its share of the
+    /// The value that represents the trials: the mean as `Scale::mean` writes it, each mode with its share of the
     /// trials, or the range of the trials.
     pub fn middle(&self, middle: Middle<'_>) -> Vec<String> {
         match middle {

@@ -36,7 +36,7 @@ pub enum Aslr {
     On,
     /// Not randomised: always the same layout.
     Off,
-    /// Not randomised, shifted by an amount that depends on this number, from 1 to [`Aslr::LAYOUTS`]: repeatable.
+    /// Not randomised, shifted by an amount that depends on this number, from 1 to `Aslr::LAYOUTS`: repeatable.
     Layout(u16),
 }
 

@@ -12,8 +12,7 @@ pub struct Run {
     pub name: String,
     /// Start of its first trial, RFC 3339 in UTC; none if not recorded.
     pub time: Option<String>,
-    /// The commit that it measured, in hexadecimal digits; [`commit_of`] its name, unless a more reliable source is
-    /// known.
+    /// The commit that it measured, in hexadecimal digits: the one in its name, unless a more reliable source is known.
     pub commit: Option<String>,
     /// Conditions that it was to measure and that have no value.
     pub(super) lacks: Vec<String>,

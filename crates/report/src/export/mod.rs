@@ -1,4 +1,4 @@
-//! Results for other tools: one tidy data model ([`tables`], [`columns`]), and one file per format.
+//! Results for other tools: one tidy data model ([`tables`], `columns`), and one file per format.
 
 mod benchstat;
 mod bmf;

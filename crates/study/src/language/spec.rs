@@ -49,7 +49,7 @@ pub struct Study {
     /// A plain list: each entry is a small full factorial of its own.
     pub conditions: Vec<Vec<Factor>>,
     /// Sufficient numbers of warm-up runs, for a study that is cut to a time: each entry has a number of them
-    /// ([`WARMUP_RUNS`]), and its other keys select the conditions.
+    /// (`warmup_runs`), and its other keys select the conditions.
     pub enough: Vec<Vec<Factor>>,
     pub sampling: Sampling,
     /// Two sides that are compared in pairs until the result is decided, instead of factors; none: factors apply.
