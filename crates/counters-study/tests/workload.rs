@@ -17,7 +17,7 @@ fn outcome(config: &Config<'_>) -> Outcome {
 
 #[test]
 fn every_exact_strategy_counts_every_increment_in_both_modes() {
-    for strategy in Strategy::ALL.iter().copied().filter(|strategy| strategy.exact()) {
+    for strategy in Strategy::ALL.iter().copied().filter(|strategy| *strategy != Strategy::Fuzzy) {
         for mode in [Mode::Faithful, Mode::Corrected] {
             let found = outcome(&Config { mode, ..small(strategy) });
             assert_eq!(found.expected, 4 * 40 * 160);

@@ -71,6 +71,5 @@ pub use programs::program::{Binary, own_program, prefer_programs};
 pub use programs::symbols::{ProgramFile, build_id, symbol_file};
 pub use registry::{UnknownEngine, engine_by_name, engine_name, engine_names, engines};
 pub use sqlite::Sqlite;
-pub use tare_cpuset::ThreadRef;
 pub use transport::spin::Spinning;
 pub use transport::stream::Interrupter;

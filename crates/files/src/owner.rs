@@ -134,18 +134,18 @@ pub(crate) struct Rights {
 
 impl Rights {
     /// Access for the owner alone.
-    pub const PRIVATE: Self = Self { folder: Mode::from_raw_mode(0o700), file: Mode::from_raw_mode(0o600) };
+    pub(crate) const PRIVATE: Self = Self { folder: Mode::from_raw_mode(0o700), file: Mode::from_raw_mode(0o600) };
     /// Readable for all users.
-    pub const SHOWN: Self = Self { folder: Mode::from_raw_mode(0o755), file: Mode::from_raw_mode(0o644) };
+    pub(crate) const SHOWN: Self = Self { folder: Mode::from_raw_mode(0o755), file: Mode::from_raw_mode(0o644) };
 
     /// Permissions of a new folder of results. That of root is private, because logs and captures may contain what
     /// other users may not see.
-    pub fn of_results() -> Self {
+    pub(crate) fn of_results() -> Self {
         if rustix::process::geteuid().is_root() { Self::PRIVATE } else { Self::SHOWN }
     }
 
     /// Permissions of new files in a folder: private if the folder is.
-    pub fn inside(folder: BorrowedFd<'_>, path: &Path) -> Result<Self> {
+    pub(crate) fn inside(folder: BorrowedFd<'_>, path: &Path) -> Result<Self> {
         let stat = rustix::fs::fstat(folder).map_err(|e| FilesError::io("access the folder of", path, e))?;
         Ok(if stat.st_mode & OTHERS_ENTER == 0 { Self::PRIVATE } else { Self::SHOWN })
     }

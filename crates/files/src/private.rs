@@ -109,7 +109,8 @@ impl PrivateFolder {
     /// The content of a file in it; `None` if it does not exist.
     ///
     /// # Errors
-    /// As [`crate::read_regular`], and when it belongs to another user or others may write to it.
+    /// As [`crate::open_regular`]; [`FilesError::TooLarge`]; the system's error; and when it belongs to another user or
+    /// others may write to it.
     pub fn read(&self, name: &str, limit: u64) -> Result<Option<Vec<u8>>> {
         let path = self.path.join(name);
         let Some(file) = opened(rustix::fs::openat(&self.handle, name, READ, Mode::empty()), &path)? else {

@@ -19,15 +19,6 @@ pub(crate) const READ: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFl
 /// As [`READ`], for files that the user named: a link is followed, and a terminal does not become the controlling one.
 const READ_NAMED: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// The whole content of a regular file; `None` if it does not exist.
-///
-/// # Errors
-/// [`FilesError::Link`]; [`FilesError::WrongKind`] for pipes, devices and folders; [`FilesError::TooLarge`]; the
-/// system's error.
-pub fn read_regular(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
-    open_regular(path)?.map(|file| read_all(file, path, limit)).transpose()
-}
-
 /// The whole content of a file that the user named. A link is followed. A pipe is read to its end; without a writer it
 /// ends immediately. The file that is checked is the one that is read.
 ///
@@ -142,6 +133,10 @@ pub fn read_all(file: File, path: &Path, limit: u64) -> Result<Vec<u8>> {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
+
+    fn read_regular(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
+        open_regular(path)?.map(|file| read_all(file, path, limit)).transpose()
+    }
 
     #[test]
     fn only_regular_files_within_the_limit_are_read() {

@@ -36,9 +36,6 @@ pub(crate) fn open(path: &Path, flags: OFlags, trust: Trust, last: Last) -> Resu
 
 /// Opens a folder in which another is created. It may be sticky and writable for others, as /tmp is, and need not be
 /// readable.
-///
-/// # Errors
-/// As [`open`].
 pub(crate) fn open_above(path: &Path, trust: Trust) -> Result<Option<OwnedFd>> {
     let Some(opened) = go(path, LOOK | OFlags::DIRECTORY, trust, Last::Followed)? else { return Ok(None) };
     trust.check_above(&opened, path)?;
@@ -47,9 +44,6 @@ pub(crate) fn open_above(path: &Path, trust: Trust) -> Result<Option<OwnedFd>> {
 
 /// Opens a folder that was just created in the open folder `above`, as [`open_above`] opens it. A link in its place is
 /// not followed.
-///
-/// # Errors
-/// As [`open`].
 pub(crate) fn open_made(above: &OwnedFd, name: &OsStr, path: &Path, trust: Trust) -> Result<OwnedFd> {
     let flags = LOOK | OFlags::DIRECTORY | OFlags::NOFOLLOW;
     let made = rustix::fs::openat(above, name, flags, Mode::empty()).map_err(|e| no_folder(e, path))?;

@@ -25,7 +25,10 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 ///
 /// # Errors
 /// As [`write_whole`]; the error of `content`.
-pub fn write_whole_with(path: &Path, content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Result<()> {
+pub(crate) fn write_whole_with(
+    path: &Path,
+    content: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+) -> Result<()> {
     let (opened, name) = folder_of(path)?;
     write_in(opened.as_fd(), name, content, Rights::inside(opened.as_fd(), path)?.file, path)
 }
@@ -35,7 +38,7 @@ pub fn write_whole_with(path: &Path, content: impl FnOnce(&mut (dyn Write + Send
 /// written into; a pipe or device of another user is replaced by a file instead.
 ///
 /// # Errors
-/// As [`write_whole_with`].
+/// As [`write_whole`]; the error of `content`.
 pub fn write_named(
     audience: Audience,
     path: &Path,

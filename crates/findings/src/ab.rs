@@ -4,10 +4,10 @@ use crate::state::{self, State};
 use tare_results::metric::{self, Better};
 use tare_results::pairs::{Measured, Pairs, Stop};
 use tare_results::schema::{Plan, Settle, TrialRecord};
-use tare_stats::sequential::{Finding, Fit, Outlook, Pair, Question, Verdict, decide};
+use tare_stats::sequential::{FEWEST_SESSIONS, Finding, Fit, Outlook, Pair, Question, Verdict, decide};
 use tare_stats::{Estimate, Interval};
 
-pub use tare_stats::sequential::{FEWEST_SESSIONS, Needed};
+pub use tare_stats::sequential::Needed;
 
 /// Confidence level of the interval of the place effect (first or second in a pair).
 const CONFIDENCE: f64 = 0.95;

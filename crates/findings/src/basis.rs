@@ -18,24 +18,24 @@ pub(super) struct Basis<'a> {
 }
 
 impl Basis<'_> {
-    pub fn what(&self) -> Measured {
+    pub(crate) fn what(&self) -> Measured {
         let metrics = &self.composite.metrics;
         Measured { metric: metrics.first().cloned().unwrap_or_default(), metrics: metrics.len() }
     }
 
     /// The extreme means, if a single metric was measured and both describe their trials.
-    pub fn range(&self) -> Option<Range> {
+    pub(crate) fn range(&self) -> Option<Range> {
         match self.composite.metrics.as_slice() {
             [one] => range(one, self.conditions),
             _ => None,
         }
     }
 
-    pub fn blocked(&self) -> bool {
+    pub(crate) fn blocked(&self) -> bool {
         self.conditions.iter().all(|condition| condition.blocked)
     }
 
-    pub fn fewest_trials(&self) -> usize {
+    pub(crate) fn fewest_trials(&self) -> usize {
         self.conditions.iter().map(|condition| condition.ok.len()).min().unwrap_or(0)
     }
 }

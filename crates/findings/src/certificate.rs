@@ -52,7 +52,7 @@ impl Alarms {
 
     /// The sum of two counts that have no comparison in common.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    fn and(self, other: Self) -> Self {
         Self { false_alarms: self.false_alarms + other.false_alarms, comparisons: self.comparisons + other.comparisons }
     }
 }
@@ -68,7 +68,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    pub fn excludes_1(&self) -> bool {
+    fn excludes_1(&self) -> bool {
         self.ci_low.is_some_and(|low| low > 1.0) || self.ci_high.is_some_and(|high| high < 1.0)
     }
 
@@ -235,10 +235,6 @@ impl Certificate {
         let shown = twins.filter_map(|own| own.ratio.filter(Ratio::excludes_1));
         shown.map(|ratio| ratio.ratio.ln().abs().exp_m1()).max_by(f64::total_cmp)
     }
-
-    pub fn is_of(&self, machine: &Fingerprint) -> bool {
-        self.machine.changes(machine).is_empty()
-    }
 }
 
 /// What the certificates of a machine state about a comparison made on it.
@@ -302,7 +298,7 @@ impl Certified {
 
     /// Selects the certificates that apply to a comparison; none if the machine has none.
     pub fn of(all: &[Certificate], machine: &Fingerprint, compared: &Compared<'_>, rule: Rule) -> Option<Self> {
-        let here: Vec<&Certificate> = all.iter().filter(|one| one.is_of(machine)).collect();
+        let here: Vec<&Certificate> = all.iter().filter(|one| one.machine.changes(machine).is_empty()).collect();
         let own: Vec<&Certificate> = here.iter().copied().filter(|one| compared.is_of(one)).collect();
         let same_load = !own.is_empty();
         let counted = if same_load { own } else { here.last().copied().into_iter().collect() };

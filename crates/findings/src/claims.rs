@@ -31,7 +31,7 @@ impl Verdict {
     }
 
     /// Whether it claims something that another verdict on the same question does not.
-    pub fn claims_more_than(&self, other: &Self) -> bool {
+    pub(crate) fn claims_more_than(&self, other: &Self) -> bool {
         match (self.stated(), other.stated()) {
             (Self::Moved { first, rest, .. }, Self::Moved { first: first_other, rest: rest_other, .. }) => {
                 let [own, others] = [(first, rest), (first_other, rest_other)]

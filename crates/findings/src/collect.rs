@@ -40,7 +40,7 @@ pub struct Unrealizable {
     pub reason: String,
 }
 
-pub fn unrealizable(plan: &Plan) -> Vec<Unrealizable> {
+pub(crate) fn unrealizable(plan: &Plan) -> Vec<Unrealizable> {
     let of = |condition: &PlannedCondition| Unrealizable {
         name: condition.name.clone(),
         reason: condition.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
@@ -97,13 +97,13 @@ pub(crate) fn is_same_trial(one: &TrialRecord, other: &TrialRecord) -> bool {
 
 impl<'a> ConditionTrials<'a> {
     /// The samples of each analysed trial that have this metric; trials without it are left out.
-    pub fn values(&self, metric: &str) -> Vec<Vec<f64>> {
+    pub(crate) fn values(&self, metric: &str) -> Vec<Vec<f64>> {
         self.ok.iter().map(|trial| trial.values(metric)).filter(|samples| !samples.is_empty()).collect()
     }
 
     /// The values that represent each trial: its samples, or, for a percentile computed over all its transactions,
     /// that single value.
-    pub fn of_trials(&self, metric: &str) -> Vec<Vec<f64>> {
+    pub(crate) fn of_trials(&self, metric: &str) -> Vec<Vec<f64>> {
         let of = |trial: &&TrialRecord| match trial.of_all_samples.get(metric) {
             Some(merged) => vec![*merged],
             None => trial.values(metric),
@@ -128,55 +128,55 @@ impl<'a> ConditionTrials<'a> {
 
     /// Trial means, each with its block, as [`tare_stats::ratio::by_block`] takes them. Without blocks, each trial
     /// has its own number.
-    pub fn numbered(&self, metric: &str) -> Vec<(usize, f64)> {
+    pub(crate) fn numbered(&self, metric: &str) -> Vec<(usize, f64)> {
         self.with(metric).into_iter().map(|(trial, mean)| (self.block(trial), mean)).collect()
     }
 
     /// The block of a trial; without blocks, the trial's own number.
-    pub fn block(&self, trial: &TrialRecord) -> usize {
+    pub(crate) fn block(&self, trial: &TrialRecord) -> usize {
         if self.blocked { trial.block } else { trial.trial }
     }
 
     /// The reduced optimisation level with which a server of its trials was compiled, if one reports it.
-    pub fn low_optimisation(&self) -> Option<LowOptimisation> {
+    pub(crate) fn low_optimisation(&self) -> Option<LowOptimisation> {
         self.ok.iter().find_map(|trial| trial.server.as_ref()?.low_optimisation())
     }
 
-    pub fn disturbed(&self) -> Vec<&'a TrialRecord> {
+    pub(crate) fn disturbed(&self) -> Vec<&'a TrialRecord> {
         self.ok.iter().copied().filter(|trial| state::is_disturbed(trial)).collect()
     }
 
     /// Whether a trial is in both. Trials without a start time cannot be recognised.
-    pub fn has_trial_of(&self, other: &Self) -> bool {
+    pub(crate) fn has_trial_of(&self, other: &Self) -> bool {
         let known: HashMap<&str, &TrialRecord> = other.ok.iter().map(|trial| (&*trial.started_at, *trial)).collect();
         self.ok.iter().any(|trial| known.get(&*trial.started_at).is_some_and(|same| is_same_trial(trial, same)))
     }
 
     /// Number of trials of which an attempt failed and none gave a result.
-    pub fn lost(&self) -> usize {
+    pub(crate) fn lost(&self) -> usize {
         let failed: BTreeSet<usize> = self.failed.iter().map(|trial| trial.trial).collect();
         let counting: BTreeSet<usize> = self.ok.iter().map(|trial| trial.trial).collect();
         failed.difference(&counting).count()
     }
 
-    pub fn clean(&self) -> Self {
+    pub(crate) fn clean(&self) -> Self {
         let ok = self.ok.iter().copied().filter(|trial| !state::is_disturbed(trial)).collect();
         Self { ok, ..self.clone() }
     }
 
     /// The undisturbed trials, or all if every one was disturbed.
-    pub fn clean_or_all(&self) -> Self {
+    pub(crate) fn clean_or_all(&self) -> Self {
         let clean = self.clean();
         if clean.ok.is_empty() { self.clone() } else { clean }
     }
 
     /// The same trials, each corrected for what disturbed it.
-    pub fn at_best(&self) -> Self {
+    pub(crate) fn at_best(&self) -> Self {
         Self { at_best: true, ..self.clone() }
     }
 
     /// Every metric that an analysed trial has, in table order.
-    pub fn metrics(&self) -> Vec<String> {
+    pub(crate) fn metrics(&self) -> Vec<String> {
         ordered(self.ok.iter().flat_map(|trial| trial.metric_names()))
     }
 }
@@ -192,7 +192,7 @@ pub(super) fn in_blocks(
 }
 
 /// `in_blocks` if every value is positive, as logarithms require.
-pub fn by_block(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Option<(Vec<f64>, Vec<f64>)> {
+pub(crate) fn by_block(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Option<(Vec<f64>, Vec<f64>)> {
     let (a, b) = in_blocks(a, b, metric)?;
     a.iter().chain(&b).all(|v| *v > 0.0).then_some((a, b))
 }
@@ -209,7 +209,7 @@ pub fn trial_mean(trial: &TrialRecord, metric: &str) -> Option<f64> {
 }
 
 /// The mean of finite values, even if their sum overflows; none for an empty list.
-pub fn mean(values: &[f64]) -> Option<f64> {
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     let plain = values.iter().sum::<f64>() / values.len() as f64;
     if plain.is_finite() { Some(plain) } else { tare_stats::descriptive::mean(values) }
 }

@@ -21,7 +21,7 @@ pub(super) struct Composite {
 
 impl Composite {
     /// The trials of a condition, given by its place, with their values.
-    pub fn trials<'c, 't>(
+    pub(crate) fn trials<'c, 't>(
         &'c self,
         place: usize,
         condition: &'c ConditionTrials<'t>,
@@ -59,7 +59,7 @@ pub(super) struct Logarithms {
 }
 
 impl Logarithms {
-    pub fn of(conditions: &[ConditionTrials<'_>], metric: &str) -> Self {
+    pub(crate) fn of(conditions: &[ConditionTrials<'_>], metric: &str) -> Self {
         let cell = |condition: &ConditionTrials<'_>| {
             condition.numbered(metric).into_iter().map(|(block, value)| (block, value.ln())).collect()
         };
@@ -76,7 +76,7 @@ pub(super) struct MetricLogs<'n> {
 
 impl<'n> MetricLogs<'n> {
     /// None if a value is not positive.
-    pub fn of(conditions: &[ConditionTrials<'_>], name: &'n String) -> Option<Self> {
+    pub(crate) fn of(conditions: &[ConditionTrials<'_>], name: &'n String) -> Option<Self> {
         let ln = |value: f64| if value > 0.0 { Some(value.ln()) } else { None };
         let of_condition = |condition: &ConditionTrials<'_>| -> Option<Vec<Option<f64>>> {
             let of_trial = |trial: &&TrialRecord| match condition.mean_of(trial, name) {

@@ -7,11 +7,11 @@ pub const CONFIDENCE: f64 = 0.95;
 /// at 95%, they and the marked effects claim something in at most 6% of studies without differences, whatever the
 /// distribution of their trials and the drift of the machine (`benches/truth`). Modes, far trials, the drift of the
 /// machine, odd machines and cold queries have rates of their own.
-pub const ANSWER: f64 = 0.02;
+pub(crate) const ANSWER: f64 = 0.02;
 
 /// Share of the error rates that is used if the number of trials followed from their spread: such a study ends when the
 /// spread happens to be small, and would call two conditions different in up to 2.8% in place of 2% (docs/figures.md).
-pub const OF_PILOT: f64 = 0.7;
+pub(crate) const OF_PILOT: f64 = 0.7;
 
 /// False-alarm probability of each further kind of finding: sources of spread, causes of residuals, steps that give
 /// less.

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use tare_stats::{Estimate, Interval};
 
 /// For `#[serde(flatten, serialize_with)]`: the fields `ci_low` and `ci_high`.
-pub fn ci<S: Serializer>(ci: &Option<Interval>, to: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn ci<S: Serializer>(ci: &Option<Interval>, to: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Ends {
         ci_low: Option<f64>,

@@ -18,7 +18,7 @@ pub(crate) fn load_of(levels: &Levels) -> Option<&String> {
 }
 
 /// Factors with more than one level among these conditions.
-pub fn varying_factors<'a>(conditions: impl Iterator<Item = &'a Levels>) -> Vec<String> {
+pub(crate) fn varying_factors<'a>(conditions: impl Iterator<Item = &'a Levels>) -> Vec<String> {
     let conditions: Vec<&Levels> = conditions.collect();
     let names: BTreeSet<&String> = conditions.iter().flat_map(|levels| levels.keys()).collect();
     names

@@ -98,7 +98,7 @@ impl Scale {
 
     /// A mean with half of its interval, without the unit; `± ?` if half of the interval exceeds the mean, which is
     /// then unknown.
-    pub fn mean(&self, mean: f64, interval: Option<Interval>) -> String {
+    fn mean(&self, mean: f64, interval: Option<Interval>) -> String {
         let scale = self.down_to(mean);
         let mut text = scale.number(mean);
         if let Some(interval) = interval {
@@ -114,7 +114,7 @@ impl Scale {
         text
     }
 
-    /// Both ends of an interval of a mean, without the unit; `?` if [`Scale::mean`] writes `± ?`, a dash if there is
+    /// Both ends of an interval of a mean, without the unit; `?` if `Scale::mean` writes `± ?`, a dash if there is
     /// none.
     pub fn ends(&self, mean: f64, interval: Option<Interval>) -> [String; 2] {
         match interval {
@@ -124,7 +124,7 @@ impl Scale {
         }
     }
 
-    /// The value that represents the trials: the mean as [`Scale::mean`] writes it, each mode with its share of the
+    /// The value that represents the trials: the mean as `Scale::mean` writes it, each mode with its share of the
     /// trials, or the range of the trials.
     pub fn middle(&self, middle: Middle<'_>) -> Vec<String> {
         match middle {

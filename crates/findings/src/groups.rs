@@ -56,7 +56,7 @@ struct Transaction {
 }
 
 impl Groups {
-    pub fn of_study(results: &Results) -> Self {
+    pub(crate) fn of_study(results: &Results) -> Self {
         let table = collect::study(results);
         let statements = table.as_ref().and_then(|table| table.get("workload")?.get("statements")?.as_str());
         let statements: Option<Statements> = statements.and_then(|text| toml::from_str(text).ok());
@@ -64,7 +64,7 @@ impl Groups {
         Self(named.filter_map(|one| Some((one.name, one.group?))).collect())
     }
 
-    pub fn of(&self, load: &str) -> Group {
+    pub(crate) fn of(&self, load: &str) -> Group {
         self.0.get(load).copied().unwrap_or_else(|| Group::of_workload(load))
     }
 }

@@ -147,7 +147,7 @@ fn bytes_label(bytes: u64) -> String {
 }
 
 /// The relation of two CPUs as part of a sentence: "on one PU".
-pub fn relation_words(relation: Pairing) -> &'static str {
+pub(crate) fn relation_words(relation: Pairing) -> &'static str {
     match relation {
         Pairing::SamePu => "on one PU",
         Pairing::SmtSibling | Pairing::SameCore => "on two PUs of one core",

@@ -33,7 +33,7 @@ pub(super) struct AnswerContext {
 }
 
 impl AnswerContext {
-    pub fn of(results: &Results) -> Self {
+    pub(crate) fn of(results: &Results) -> Self {
         let planned = results.plan.iter().flat_map(|plan| &plan.conditions);
         Self {
             question: question(results).or_else(|| of_csv(results)),
@@ -50,18 +50,18 @@ impl AnswerContext {
     }
 
     /// The false-alarm probability of a kind of finding: larger if it answers the study's question.
-    pub fn rate(&self, question: &Question) -> f64 {
+    pub(crate) fn rate(&self, question: &Question) -> f64 {
         self.share() * if self.question.as_ref() == Some(question) { ANSWER } else { FURTHER }
     }
 
     /// The false-alarm probability of the answer.
-    pub fn answer_rate(&self) -> f64 {
+    pub(crate) fn answer_rate(&self) -> f64 {
         self.share() * ANSWER
     }
 
     /// The false-alarm probability of steps of single ladders. If they answer the question, steps over all ladders have
     /// the other half.
-    pub fn ladder_rate(&self) -> f64 {
+    pub(crate) fn ladder_rate(&self) -> f64 {
         let rate = self.rate(&Question::Scaling);
         if self.question == Some(Question::Scaling) { rate / 2.0 } else { rate }
     }

@@ -20,7 +20,7 @@ pub(super) fn components(trials: &[Vec<f64>]) -> Option<Components> {
 }
 
 /// The article's measure of one metric: (max - min) / min of the trial means. None with fewer than two trials.
-pub fn range(metric: &MetricSummary) -> Option<f64> {
+fn range(metric: &MetricSummary) -> Option<f64> {
     let range = (metric.max - metric.min) / metric.min;
     (metric.trials > 1 && metric.min > 0.0 && range.is_finite()).then_some(range)
 }

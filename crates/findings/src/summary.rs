@@ -104,7 +104,7 @@ pub struct Summary {
 
 impl Summary {
     /// A metric of each of these conditions, of which there may be thousands.
-    pub fn metrics_of<'n>(
+    pub(crate) fn metrics_of<'n>(
         &self,
         conditions: impl Iterator<Item = &'n str>,
         metric: &str,

@@ -141,7 +141,7 @@ pub const PAIRS: &str = "pairs";
 
 /// Features with the share of pairs that have this relation or a nearer one; the nearest first. With many pairs, hardly
 /// two trials are identical, but the shares still form groups.
-pub const PAIR_SHARES: [(&str, Shared); 4] = [
+pub(crate) const PAIR_SHARES: [(&str, Shared); 4] = [
     ("share of pairs on one PU", Shared::Pu),
     ("share of pairs on one core", Shared::Core),
     ("share of pairs under one cache", Shared::Cache),

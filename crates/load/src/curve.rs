@@ -49,7 +49,7 @@ pub enum Curve {
 
 impl Curve {
     /// The rate at `x`, transactions per second.
-    pub fn rate(self, x: f64) -> f64 {
+    pub(crate) fn rate(self, x: f64) -> f64 {
         let x = x.clamp(0.0, 1.0);
         match self {
             Self::Constant(rate) => rate,
@@ -68,7 +68,7 @@ impl Curve {
     ///
     /// A(x) = rate x; from x + (to - from) x² / 2; the sum of the steps; (from + to) / 2 x - (to - from) / (4 pi waves)
     /// sin(2 pi waves x).
-    pub fn arrivals(self, x: f64) -> f64 {
+    pub(crate) fn arrivals(self, x: f64) -> f64 {
         if x < 0.0 {
             return self.rate(0.0) * x;
         }
@@ -90,7 +90,7 @@ impl Curve {
     }
 
     /// The time `x` at which this number of arrivals is reached: the inverse of [`Self::arrivals`].
-    pub fn when(self, arrivals: f64) -> f64 {
+    pub(crate) fn when(self, arrivals: f64) -> f64 {
         if arrivals < 0.0 {
             return arrivals / self.rate(0.0);
         }
@@ -139,7 +139,7 @@ impl Curve {
     }
 
     /// Number of slices of the sample with separate latencies, all of the same length; 0 for a constant rate.
-    pub fn slices(self) -> usize {
+    pub(crate) fn slices(self) -> usize {
         match self {
             Self::Constant(_) => 0,
             Self::Ramp { .. } => SLICES,
@@ -150,7 +150,7 @@ impl Curve {
     }
 
     /// Whether the rate is constant.
-    pub fn is_constant(self) -> bool {
+    pub(crate) fn is_constant(self) -> bool {
         matches!(self, Self::Constant(_))
     }
 

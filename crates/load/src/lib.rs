@@ -22,7 +22,7 @@ mod sample;
 
 pub use client::{Attempt, Client, ClientThread, Connect, Queries};
 pub use curve::{Curve, NoCurve};
-pub use pace::{Arrivals, Pace, Schedule};
+pub use pace::{Arrivals, Pace};
 pub use random::{Distribution, Draw, Purpose, Random, UnknownDistribution};
 pub use run::{
     Interval, Intervals, LoadSettings, MOST_THREADS, Observer, Reading, Rest, RunError, RunPhase, Unobserved, run,

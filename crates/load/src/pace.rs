@@ -39,7 +39,7 @@ pub enum Arrivals {
 /// Poisson processes of rate / threads each together form one process of the whole rate. A transaction waits for its
 /// own thread even if another one is idle, as with a connection pool whose connections are assigned in advance.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Schedule {
+pub(crate) struct Schedule {
     curve: Curve,
     /// Length of a sample, seconds.
     length_s: f64,
@@ -65,7 +65,7 @@ enum Gaps {
 impl Schedule {
     /// The due times of thread `index` of `threads`, for samples of `length_s` seconds; `None` in closed loop. The seed
     /// determines them completely.
-    pub fn new(pace: Pace, length_s: f64, seed: u64, index: usize, threads: usize) -> Option<Self> {
+    pub(crate) fn new(pace: Pace, length_s: f64, seed: u64, index: usize, threads: usize) -> Option<Self> {
         let Pace::Open { rate: curve, arrivals } = pace else { return None };
         let gaps = match arrivals {
             Arrivals::Poisson => Gaps::Exponential(Random::new(seed, Purpose::Arrivals, index)),
@@ -78,12 +78,12 @@ impl Schedule {
     }
 
     /// Restarts the curve, because a sample begins. A constant rate continues unchanged.
-    pub fn sample_begins(&mut self, at_ns: u64) {
+    pub(crate) fn sample_begins(&mut self, at_ns: u64) {
         self.again_ns = (!self.curve.is_constant()).then_some(at_ns);
     }
 
     /// Corrects a due time that was drawn before a sample began: if it is in the sample, it is drawn again.
-    pub fn known_now(&mut self, due_ns: u64) -> u64 {
+    pub(crate) fn known_now(&mut self, due_ns: u64) -> u64 {
         if self.again_ns.is_some_and(|again| due_ns >= again) { self.draw() } else { due_ns }
     }
 

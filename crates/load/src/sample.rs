@@ -138,7 +138,7 @@ pub struct Sample {
     /// Latencies including the backlog. `None` in closed loop.
     #[serde(skip)]
     pub queued: Option<Queued>,
-    /// Its slices, if the rate changes ([`crate::Curve::slices`]).
+    /// Its slices, if the rate changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub slices: Vec<Slice>,
     /// Seconds for which this whole process stood still since the previous sample or the start of the warm-up, as seen

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{fs, io};
 
 /// Files of a small server with all settings of this crate: two packages with two cores, cpufreq, SMT, cgroup v2.
-pub const FILES: &[(&str, &str)] = &[
+const FILES: &[(&str, &str)] = &[
     ("/proc/sys/kernel/numa_balancing", "1\n"),
     ("/sys/kernel/mm/numa/demotion_enabled", "false\n"),
     ("/proc/sys/kernel/randomize_va_space", "2\n"),
@@ -63,10 +63,7 @@ pub fn create(root: &Path) -> io::Result<()> {
 }
 
 /// Writes a file below `root`, with the folders above it.
-///
-/// # Errors
-/// The errors of creating folders and files.
-pub fn put(root: &Path, path: &str, text: &str) -> io::Result<()> {
+pub(crate) fn put(root: &Path, path: &str, text: &str) -> io::Result<()> {
     let path = root.join(path.trim_start_matches('/'));
     path.parent().map_or(Ok(()), fs::create_dir_all)?;
     fs::write(path, text)

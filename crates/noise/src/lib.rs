@@ -34,7 +34,7 @@ mod error;
 pub mod fake;
 mod fake_kernel;
 mod freezer;
-pub mod interference;
+mod interference;
 mod journal;
 mod kernel;
 mod lock;
@@ -65,7 +65,7 @@ pub use memory_group::{
 pub use oom::OomKills;
 pub use session::{Applied, Session};
 pub use setting::{Availability, Level, Setting};
-pub use state_dir::{ROOT_STATE_DIR, default_state_dir, host_name};
+pub use state_dir::{default_state_dir, host_name};
 pub use system::System;
 
 /// The examples of the README, as tests.

@@ -140,11 +140,6 @@ impl HostLock {
     pub fn other(&self) -> Option<&str> {
         self.other.as_deref()
     }
-
-    /// Path of the lock file, for messages.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
 }
 
 /// The folder in which ordinary users lock the machine; it is the same for all users of a machine.
@@ -173,7 +168,7 @@ pub struct Patience<'a> {
 
 impl Patience<'_> {
     /// Waits at most `longest`, without messages.
-    pub fn of(longest: Duration) -> Self {
+    pub(crate) fn of(longest: Duration) -> Self {
         Self { longest, enough: &|| false, report: &|_| {} }
     }
 }

@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 /// State directory of root. Other users can search it, to see whether something is left to restore (see
 /// [`crate::Journal::pending`]); the journal itself has mode 0600.
-pub const ROOT_STATE_DIR: &str = "/var/lib/tare";
+pub(crate) const ROOT_STATE_DIR: &str = "/var/lib/tare";
 
-/// The state directory: `TARE_STATE_DIR`; otherwise [`ROOT_STATE_DIR`] for root, and `$XDG_STATE_HOME/tare/HOST` or
+/// The state directory: `TARE_STATE_DIR`; otherwise `/var/lib/tare` for root, and `$XDG_STATE_HOME/tare/HOST` or
 /// `$HOME/.local/state/tare/HOST` for other users, with the name of this host: machines may share a home, and none may
 /// take the state of a run on another for that of a killed run. It need not exist; it is created with the first write.
 ///

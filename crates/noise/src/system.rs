@@ -50,15 +50,12 @@ impl System {
     }
 
     /// Whether there is something at `path`.
-    pub fn exists(&self, path: &str) -> bool {
+    pub(crate) fn exists(&self, path: &str) -> bool {
         self.path(path).exists()
     }
 
     /// The whole text of `path`. Bytes that are not UTF-8 are replaced.
-    ///
-    /// # Errors
-    /// [`NoiseError::Read`] when it cannot be read.
-    pub fn read(&self, path: &str) -> Result<String> {
+    pub(crate) fn read(&self, path: &str) -> Result<String> {
         let path = self.path(path);
         let mut bytes = Vec::new();
         match fs::File::open(&path).and_then(|mut file| file.read_to_end(&mut bytes)) {
@@ -68,12 +65,12 @@ impl System {
     }
 
     /// The text of `path`; `None` if it does not exist or cannot be read.
-    pub fn read_optional(&self, path: &str) -> Option<String> {
+    pub(crate) fn read_optional(&self, path: &str) -> Option<String> {
         self.read(path).ok()
     }
 
     /// Names in the folder `path`, sorted; empty if the folder does not exist.
-    pub fn names(&self, path: &str) -> Vec<String> {
+    pub(crate) fn names(&self, path: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path(path)) else { return Vec::new() };
         let mut names: Vec<String> = entries.filter_map(|e| e.ok()?.file_name().into_string().ok()).collect();
         names.sort();
@@ -102,9 +99,6 @@ impl System {
     }
 
     /// Creates the control group `path`.
-    ///
-    /// # Errors
-    /// [`NoiseError::Write`] when the kernel refuses.
     pub(crate) fn make_group(&self, path: &str) -> Result<()> {
         let path = self.path(path);
         crash::point("group: before it is made");

@@ -54,7 +54,7 @@ fn interval(ci: Option<Interval>, end: impl Fn(f64) -> String) -> Cell {
     Cell(ci.map(|ci| between(Some(ci), "", end)))
 }
 
-pub fn builds(builds: &[BuildComparison]) -> Table<'_> {
+pub(crate) fn builds(builds: &[BuildComparison]) -> Table<'_> {
     let row = |found: &BuildComparison| {
         let (ratio, verdict) = (times(found.ratio), build_verdict(found.verdict));
         vec![words_of(&found.levels).into(), (&found.b).into(), ratio.into(), interval(found.ci, times), verdict.into()]
@@ -71,7 +71,7 @@ fn with_interval(value: f64, ci: Option<Interval>, decimals: usize) -> String {
 }
 
 /// The scalability law of each ladder.
-pub fn laws(laws: &[Scaling]) -> Table<'static> {
+pub(crate) fn laws(laws: &[Scaling]) -> Table<'static> {
     let row = |law: &Scaling| {
         cells![
             &law.metric,
@@ -90,7 +90,7 @@ pub fn laws(laws: &[Scaling]) -> Table<'static> {
 }
 
 /// The gain of each step of a ladder and the prediction of its law, for the headline metric, with a head.
-pub fn steps(summary: &Summary) -> Option<(String, Table<'static>)> {
+pub(crate) fn steps(summary: &Summary) -> Option<(String, Table<'static>)> {
     const UNKNOWN: &str = "?";
     let headline = summary.headline_metric.as_deref()?;
     let unit = metric::describe(headline).unit;
@@ -124,7 +124,7 @@ pub fn steps(summary: &Summary) -> Option<(String, Table<'static>)> {
 }
 
 /// The spread of each condition over several metrics, the steadiest condition first.
-pub fn spreads(summary: &Summary) -> Vec<(&ConditionSummary, &Spread)> {
+pub(crate) fn spreads(summary: &Summary) -> Vec<(&ConditionSummary, &Spread)> {
     let all = summary.conditions.iter().filter_map(|condition| Some((condition, condition.spread.as_ref()?)));
     let mut rows: Vec<_> = all.filter(|(_, spread)| spread.metrics > 1).collect();
     rows.sort_by(|a, b| a.1.range_average.total_cmp(&b.1.range_average));
@@ -132,7 +132,7 @@ pub fn spreads(summary: &Summary) -> Vec<(&ConditionSummary, &Spread)> {
 }
 
 /// Shares that grow along a ladder; the heads are those of the name and of the share at both ends.
-pub fn growth<'a>(heads: [&'a str; 3], grown: impl Iterator<Item = &'a Grown>) -> Table<'a> {
+pub(crate) fn growth<'a>(heads: [&'a str; 3], grown: impl Iterator<Item = &'a Grown>) -> Table<'a> {
     let [what, first, last] = heads;
     // A difference of shares, and no change in percent of a share.
     let points = |share: f64| change(share).trim_end_matches('%').to_owned();
@@ -146,7 +146,7 @@ pub fn growth<'a>(heads: [&'a str; 3], grown: impl Iterator<Item = &'a Grown>) -
 }
 
 /// The parts of the difference from A's time per transaction to B's. Shares are only given if the difference is shown.
-pub fn waterfall(found: &Why) -> Table<'static> {
+pub(crate) fn waterfall(found: &Why) -> Table<'static> {
     let [a, b] = found.sides.each_ref().map(|side| side.us_per_transaction);
     let scale = Scale::new("us", a.max(b), 4);
     let signed = |us: f64| format!("{}{}", if us > 0.0 { "+" } else { "" }, scale.number(us));
@@ -172,7 +172,7 @@ pub fn waterfall(found: &Why) -> Table<'static> {
     Table { heads, rows }
 }
 
-pub fn event_changes<'a>(changes: &[&EventChange]) -> Table<'a> {
+pub(crate) fn event_changes<'a>(changes: &[&EventChange]) -> Table<'a> {
     let row = |change: &&EventChange| {
         let scale = Scale::new("", change.a.abs().max(change.b.abs()), 3);
         let signed = |value: f64| format!("{}{}", if value > 0.0 { "+" } else { "" }, scale.figure(value));
@@ -191,7 +191,7 @@ pub fn event_changes<'a>(changes: &[&EventChange]) -> Table<'a> {
 }
 
 /// Events of each condition, one row per side (client and server).
-pub fn events<'a>(times: impl Iterator<Item = &'a ConditionTime>) -> Table<'a> {
+pub(crate) fn events<'a>(times: impl Iterator<Item = &'a ConditionTime>) -> Table<'a> {
     let times: Vec<&ConditionTime> = times.filter(|time| !time.events.is_empty()).collect();
     let all: BTreeSet<&Counted> = times.iter().flat_map(|time| &time.events).map(|mean| &mean.event.what).collect();
     let row = |time: &ConditionTime, side: EventSide| {
@@ -208,7 +208,7 @@ pub fn events<'a>(times: impl Iterator<Item = &'a ConditionTime>) -> Table<'a> {
 }
 
 /// Cache lines that cores take from each other; `of` is the head of the first column.
-pub fn lines<'a>(of: &'a str, lines: impl Iterator<Item = (&'a str, &'a LineSummary)>) -> Table<'a> {
+pub(crate) fn lines<'a>(of: &'a str, lines: impl Iterator<Item = (&'a str, &'a LineSummary)>) -> Table<'a> {
     let row = |(belongs, line): (&str, &LineSummary)| {
         let found = format!("{} of {}", line.counts.found(), line.counts.loads);
         let (written, read) = (lines::uses(&line.written_by), lines::uses(&line.read_by));
@@ -219,7 +219,7 @@ pub fn lines<'a>(of: &'a str, lines: impl Iterator<Item = (&'a str, &'a LineSumm
     Table { heads, rows: lines.map(row).collect() }
 }
 
-pub fn counters(table: &CounterTable) -> Table<'_> {
+pub(crate) fn counters(table: &CounterTable) -> Table<'_> {
     let heads = std::iter::once("threads").chain(table.strategies.iter().map(String::as_str)).map(R).collect();
     let seconds = |cell: &Option<CounterCell>| Cell(cell.as_ref().map(|cell| digits(cell.seconds)));
     let rows = table.threads.iter().zip(&table.cells);
@@ -228,7 +228,7 @@ pub fn counters(table: &CounterTable) -> Table<'_> {
 }
 
 /// Effects of two-level factors on the mean and on the spread, preceded by the metric if there are several.
-pub fn effects<'e>(effects: impl Iterator<Item = &'e Effect>, several: bool) -> Table<'static> {
+pub(crate) fn effects<'e>(effects: impl Iterator<Item = &'e Effect>, several: bool) -> Table<'static> {
     let star = |shown: bool| if shown { " *" } else { "" };
     let row = |effect: &Effect| {
         let mut row = Vec::new();
@@ -245,7 +245,7 @@ pub fn effects<'e>(effects: impl Iterator<Item = &'e Effect>, several: bool) -> 
     Table { heads, rows: effects.map(row).collect() }
 }
 
-pub fn segments(line: &MetricHistory) -> Table<'static> {
+pub(crate) fn segments(line: &MetricHistory) -> Table<'static> {
     let largest = line.segments.iter().map(|segment| segment.mean.abs()).fold(0.0, f64::max);
     let scale = Scale::new(&line.unit, largest, 4);
     let ratio = |found: Option<Estimate>| found.map_or("-".to_owned(), |found| change(found.value - 1.0));
@@ -278,7 +278,7 @@ pub fn segments(line: &MetricHistory) -> Table<'static> {
     Table { heads, rows: line.segments.iter().enumerate().map(row).collect() }
 }
 
-pub fn load_groups(table: &RelativeTable) -> Table<'_> {
+pub(crate) fn load_groups(table: &RelativeTable) -> Table<'_> {
     let row = |of: &GroupRatios| {
         let figures = [of.mean, of.least, of.most].map(|ratio| format!("{ratio:.2}"));
         let named = cells![of.group.name(), &of.column, of.loads];
@@ -301,7 +301,7 @@ fn digits(value: f64) -> String {
 
 /// The cost of an operation for the server: one row per load and build, with heads for CPU time, for CPU time relative
 /// to the base, and for the six other quantities.
-pub fn costs<'a>(table: &'a RelativeTable, heads: [&'a str; 8]) -> Table<'a> {
+pub(crate) fn costs<'a>(table: &'a RelativeTable, heads: [&'a str; 8]) -> Table<'a> {
     let figure = |value: Option<f64>| Cell(value.map(digits));
     let mut rows = Vec::new();
     for row in &table.rows {
@@ -319,7 +319,7 @@ pub fn costs<'a>(table: &'a RelativeTable, heads: [&'a str; 8]) -> Table<'a> {
 }
 
 /// One scale for all means of a grid.
-pub fn scale_of(grid: &PlacementGrid, summary: &Summary) -> Scale {
+pub(crate) fn scale_of(grid: &PlacementGrid, summary: &Summary) -> Scale {
     let cells = || grid.cells.iter().flatten().flatten();
     let largest = cells().map(|cell| cell.mean.abs()).fold(0.0, f64::max);
     let unit = cells().find_map(|cell| Some(summary.metric(&cell.condition, &grid.metric)?.unit.as_str()));

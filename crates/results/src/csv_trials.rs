@@ -65,12 +65,12 @@ pub(super) struct Trials {
 }
 
 impl Trials {
-    pub fn within(most: Most) -> Self {
+    pub(crate) fn within(most: Most) -> Self {
         Self { most, ..Self::default() }
     }
 
     /// Adds a row. Fails if it contradicts an earlier one or exceeds a limit.
-    pub fn add(&mut self, row: &CsvRow<'_>) -> Result<(), Refused> {
+    pub(crate) fn add(&mut self, row: &CsvRow<'_>) -> Result<(), Refused> {
         if !self.metrics.contains(&*row.metric) {
             self.metrics.insert(row.metric.clone().into_owned());
             at_most(self.most.metrics, self.metrics.len(), "metrics")?;
@@ -101,7 +101,7 @@ impl Trials {
     }
 
     /// Adds a failed attempt at a trial, which has no values.
-    pub fn add_failed(&mut self, row: &CsvRow<'_>, reason: &str) -> Result<(), Refused> {
+    pub(crate) fn add_failed(&mut self, row: &CsvRow<'_>, reason: &str) -> Result<(), Refused> {
         let (place, levels) = (self.condition_of(row), levels_of(&row.condition));
         let made = self.failed.entry((place, row.trial)).or_default();
         *made += 1;
@@ -144,7 +144,7 @@ impl Trials {
     }
 
     /// All trials, with all columns at full length.
-    pub fn finish(mut self) -> Vec<TrialRecord> {
+    pub(crate) fn finish(mut self) -> Vec<TrialRecord> {
         self.records.iter_mut().for_each(|record| record.plain.finish());
         self.records
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer};
 
 /// Why a trial failed, or what disturbed it. Earlier versions added a sentence to the reason of a disturbed trial that
 /// counts; it is removed, because the outcome contains this.
-pub fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+pub(crate) fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Ok(Option::<String>::deserialize(deserializer)?.map(|reason| alone(&reason).to_owned()))
 }
 
@@ -23,14 +23,14 @@ pub enum Written<T> {
 }
 
 /// Metric and milliseconds of an SLO, which earlier versions wrote as in a study: `latency_ms_p99 <= 5`.
-pub fn slo(text: &str) -> Option<(String, f64)> {
+pub(crate) fn slo(text: &str) -> Option<(String, f64)> {
     let (metric, limit_ms) = text.split_once(" <= ")?;
     Some((metric.to_owned(), limit_ms.parse().ok()?))
 }
 
 /// Number and name of a process that outlived its server, which earlier versions described: `process 123 (name)`.
 /// Another description has the number 0.
-pub fn process(text: String) -> (i32, String) {
+pub(crate) fn process(text: String) -> (i32, String) {
     let found = text.strip_prefix("process ").and_then(|rest| rest.strip_suffix(')')?.split_once(" ("));
     let found = found.and_then(|(pid, name)| Some((pid.parse().ok()?, name.to_owned())));
     found.unwrap_or((0, text))

@@ -8,8 +8,6 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_stats::racing::{Blocks, LOOKS, Standing, judge};
 
-pub use tare_stats::racing::Question;
-
 /// Number of blocks after which the first candidates may be dropped.
 pub const FIRST_LOOK: usize = LOOKS[0];
 
@@ -210,6 +208,7 @@ fn servers(records: &[TrialRecord]) -> Vec<usize> {
 mod tests {
     use super::*;
     use crate::schema::{PlannedTrial, RanOn, SampleRecord};
+    use tare_stats::racing::Question;
 
     #[test]
     fn a_block_holds_only_trials_of_the_boot_on_which_most_of_it_ran() {

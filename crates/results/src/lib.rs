@@ -34,7 +34,7 @@ mod plain;
 mod plan;
 pub mod probe;
 pub mod question;
-pub mod reader;
+mod reader;
 mod samples;
 pub mod schema;
 pub mod search;

@@ -11,34 +11,34 @@ pub const MOST_CONDITIONS: usize = 5_000;
 pub const MOST_TRIALS: usize = 250_000;
 
 /// Maximum number of records of a study: trials may be repeated.
-pub const MOST_RECORDS: usize = 2 * MOST_TRIALS;
+pub(crate) const MOST_RECORDS: usize = 2 * MOST_TRIALS;
 
 /// Maximum number of metrics of a CSV file: every trial has a column for each.
-pub const MOST_METRICS: usize = 1_000;
+pub(crate) const MOST_METRICS: usize = 1_000;
 
 /// Maximum number of metrics of all records together: tables have a row for each, and comparisons test each.
-pub const MOST_METRICS_OF_RECORDS: usize = 10_000;
+pub(crate) const MOST_METRICS_OF_RECORDS: usize = 10_000;
 
 /// Maximum size of the files of records in one folder, bytes: 250,000 records of 64 KiB.
-pub const MOST_BYTES: u64 = 16 << 30;
+pub(crate) const MOST_BYTES: u64 = 16 << 30;
 
 /// Maximum number of damaged lines of records: each is listed.
-pub const MOST_DAMAGED: usize = 10_000;
+pub(crate) const MOST_DAMAGED: usize = 10_000;
 
 /// Maximum number of histograms per sample that are read: typically one per statement.
-pub const MOST_HISTOGRAMS: usize = 1_000;
+pub(crate) const MOST_HISTOGRAMS: usize = 1_000;
 
 /// Maximum capacity of the columns of a CSV file's trials, in values, including missing ones.
-pub const MOST_VALUES: usize = 100_000_000;
+pub(crate) const MOST_VALUES: usize = 100_000_000;
 
 /// Maximum length of a row of a CSV file, bytes: five fields.
-pub const LONGEST_ROW: u64 = 64 << 10;
+pub(crate) const LONGEST_ROW: u64 = 64 << 10;
 
 /// Maximum length of a record, bytes: a plain record of 100,000 samples is shorter.
 pub const LONGEST_LINE: u64 = 64 << 20;
 
 /// Maximum length of a text in a record, bytes.
-pub const LONGEST_TEXT: usize = 16 << 10;
+const LONGEST_TEXT: usize = 16 << 10;
 
 /// The record with every external text shortened to [`LONGEST_TEXT`], with its original length noted. External lists
 /// are truncated to the reader's limit.

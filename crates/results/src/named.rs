@@ -41,10 +41,10 @@ pub struct Named {
 
 impl Named {
     /// The rank of metrics that explain others; see [`Metric::is_detail`].
-    pub const DETAIL_RANK: u8 = 25;
+    pub(crate) const DETAIL_RANK: u8 = 25;
 
     /// Declares a metric. A lower rank is listed earlier in a table; ranks below 10 are what a study is about.
-    pub const fn new(name: &'static str, unit: &'static str, better: Better, rank: u8) -> Self {
+    pub(crate) const fn new(name: &'static str, unit: &'static str, better: Better, rank: u8) -> Self {
         Self { name: Cow::Borrowed(name), metric: Metric { unit, better, rank } }
     }
 

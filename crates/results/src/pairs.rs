@@ -10,7 +10,7 @@ use tare_stats::sequential::{
     Finding, Fit, LOOKS, Pair, Question, Verdict, decide, decide_once, decide_sessions, is_one_sided,
 };
 
-pub use tare_stats::sequential::{FEWEST_PAIRS, Rule};
+pub use tare_stats::sequential::Rule;
 
 /// Maximum number of pairs left out before no more are tried: this many, plus one for each pair that counts.
 const MOST_LEFT_OUT: usize = 5;
@@ -256,7 +256,7 @@ impl Pairs {
 
     /// Whether the last session is complete: each side was first at least once, and the session's share of the time is
     /// spent or, without a time limit, it has its fixed number of pairs.
-    pub fn session_is_over(&self, rule: &Settle) -> bool {
+    fn session_is_over(&self, rule: &Settle) -> bool {
         let own = self.sessions(rule).pop().unwrap_or_default();
         let share_s = rule.budget_s.map(|budget_s| budget_s / rule.sessions.max(1) as f64);
         let next_s = self.session_s / self.session_ended.max(1) as f64;

@@ -53,7 +53,7 @@ impl Stamps {
 }
 
 impl Plain {
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
     }
 
@@ -67,27 +67,27 @@ impl Plain {
         self.len == 0
     }
 
-    pub fn number(&self, place: usize) -> usize {
+    pub(crate) fn number(&self, place: usize) -> usize {
         self.numbers.get(place).copied().unwrap_or(self.first + place)
     }
 
     /// Length of the sample at an index, seconds; 0 if not recorded.
-    pub fn elapsed_s(&self, place: usize) -> f64 {
+    pub(crate) fn elapsed_s(&self, place: usize) -> f64 {
         self.elapsed_s.get(place).copied().unwrap_or(0.0)
     }
 
     /// Start of the sample at an index, as recorded; empty if not recorded.
-    pub fn started_at(&self, place: usize) -> String {
+    pub(crate) fn started_at(&self, place: usize) -> String {
         self.started.get(place)
     }
 
     /// Every metric with one value per sample, NaN if missing.
-    pub fn columns(&self) -> impl Iterator<Item = (&str, &[f64])> {
+    pub(crate) fn columns(&self) -> impl Iterator<Item = (&str, &[f64])> {
         self.columns.iter().map(|(name, values)| (name.as_str(), values.as_slice()))
     }
 
     /// The values of one metric, NaN if missing; empty if no sample has it.
-    pub fn column(&self, metric: &str) -> &[f64] {
+    pub(crate) fn column(&self, metric: &str) -> &[f64] {
         self.columns.get(metric).map_or(&[], Vec::as_slice)
     }
 

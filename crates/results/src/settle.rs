@@ -103,7 +103,7 @@ impl Settle {
     }
 
     /// The session of a block, from 0.
-    pub fn session_of(&self, block: usize) -> usize {
+    pub(crate) fn session_of(&self, block: usize) -> usize {
         self.begun.partition_point(|session| session.first_block <= block).saturating_sub(1)
     }
 

@@ -21,7 +21,7 @@ const KEYS: [&str; 3] = ["cache", "colour", "engines"];
 const EMBEDDED: &str = "sqlite";
 
 #[derive(Debug, Error)]
-pub enum ConfigError {
+pub(crate) enum ConfigError {
     /// The file names programs and paths, so it must belong to the user, and no one else may write to it.
     #[error(transparent)]
     Files(#[from] FilesError),
@@ -31,7 +31,7 @@ pub enum ConfigError {
 
 /// The content of the file; empty if there is no file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Config {
+pub(crate) struct Config {
     pub file: Option<PathBuf>,
     /// Server programs by the name of their engine, for studies that name none.
     pub engines: BTreeMap<String, PathBuf>,
@@ -43,7 +43,7 @@ pub struct Config {
 static CONFIG: OnceLock<Config> = OnceLock::new();
 
 /// Reads the file on the first call; from then on, engines are first looked for at the paths in it.
-pub fn load() -> Result<&'static Config, ConfigError> {
+pub(crate) fn load() -> Result<&'static Config, ConfigError> {
     if let Some(known) = CONFIG.get() {
         return Ok(known);
     }
@@ -53,13 +53,13 @@ pub fn load() -> Result<&'static Config, ConfigError> {
 }
 
 /// The result of [`load`]; empty if it was not called or failed.
-pub fn get() -> &'static Config {
+pub(crate) fn get() -> &'static Config {
     static NONE: Config = Config { file: None, engines: BTreeMap::new(), cache: None, colour: None };
     CONFIG.get().unwrap_or(&NONE)
 }
 
 /// The directory that may contain the file; `None` if no environment variable names one.
-pub fn folder() -> Option<PathBuf> {
+pub(crate) fn folder() -> Option<PathBuf> {
     let roots = |path: &Path| tare_files::owner_of(path).is_ok_and(|owner| owner == 0);
     place(|name| std::env::var_os(name), rustix::process::geteuid().is_root(), roots)
 }

@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 pub mod cli;
-pub mod config;
+mod config;
 pub mod run;
-pub mod state;
-pub mod trial;
+mod state;
+mod trial;

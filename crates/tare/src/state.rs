@@ -20,7 +20,7 @@ const TRIAL_PATIENCE: Duration = Duration::from_secs(60);
 const AGENTS: usize = 4;
 
 /// Default directory of results, below the working directory.
-pub const USUAL_RESULTS: &str = "tare-results";
+pub(crate) const USUAL_RESULTS: &str = "tare-results";
 /// The list of results directories, one JSON string per line.
 const RESULTS: &str = "results.jsonl";
 const LONGEST_LIST: u64 = 64 << 20;
@@ -29,7 +29,7 @@ const LONGEST_LIST: u64 = 64 << 20;
 const ROOT_CACHE: &str = "/var/cache/tare";
 
 #[derive(Debug, Error)]
-pub enum StateError {
+pub(crate) enum StateError {
     #[error(transparent)]
     Noise(#[from] NoiseError),
     /// The cache or the state directory belongs to another user, or is open to others.
@@ -49,7 +49,7 @@ pub enum StateError {
 
 impl StateError {
     /// Whether a folder of this program's own cannot be used.
-    pub fn lacks_place(&self) -> bool {
+    pub(crate) fn lacks_place(&self) -> bool {
         match self {
             Self::Files(_) | Self::NoCache | Self::NotUtf8(_) => true,
             Self::Noise(e) => matches!(e, NoiseError::Files(_) | NoiseError::NoStateDir),
@@ -69,7 +69,7 @@ fn own_proc() -> Result<(), StateError> {
 }
 
 #[derive(Debug)]
-pub struct Host {
+pub(crate) struct Host {
     lock: HostLock,
     /// Servers and programs that a killed run had left.
     pub reaped: Vec<Reaped>,
@@ -81,18 +81,18 @@ pub struct Host {
 
 impl Host {
     /// Another user's process that runs on the machine as well; root need not wait for it.
-    pub fn other(&self) -> Option<&str> {
+    pub(crate) fn other(&self) -> Option<&str> {
         self.lock.other()
     }
 }
 
 /// The directory with the journal of settings and the list of running servers.
-pub fn directory() -> Result<PathBuf, StateError> {
+pub(crate) fn directory() -> Result<PathBuf, StateError> {
     Ok(tare_noise::default_state_dir()?)
 }
 
 /// Reserves a place for the client agent of another host's trial, until the file is dropped; `None` if all are taken.
-pub fn place_for_agent() -> Result<Option<File>, StateError> {
+pub(crate) fn place_for_agent() -> Result<Option<File>, StateError> {
     let folder = PrivateFolder::open_or_create(&directory()?, Access::Closed)?;
     for place in 0..AGENTS {
         let file = folder.append(&format!("agent-{place}.lock"))?;
@@ -107,7 +107,7 @@ pub fn place_for_agent() -> Result<Option<File>, StateError> {
 ///
 /// # Errors
 /// When the state directory does not belong to this user, or cannot be written.
-pub fn remember_results(path: &Path) -> Result<(), StateError> {
+pub(crate) fn remember_results(path: &Path) -> Result<(), StateError> {
     let folder = PrivateFolder::open_or_create(&directory()?, Access::Closed)?;
     let line = format!("{}\n", serde_json::Value::from(whole_path(path).to_string_lossy()));
     let written = folder.append(RESULTS).map(|mut file| file.write_all(line.as_bytes()))?;
@@ -116,14 +116,14 @@ pub fn remember_results(path: &Path) -> Result<(), StateError> {
 
 /// The absolute path, without `..`: trials run in directories of their own. A symbolic link in its last component keeps
 /// its name, because a server finds its files by it.
-pub fn whole_path(path: &Path) -> PathBuf {
+pub(crate) fn whole_path(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = whole.parent().and_then(|folder| folder.canonicalize().ok());
     folder.zip(whole.file_name()).map_or(whole.clone(), |(folder, name)| folder.join(name))
 }
 
 /// All readable results directories, in the default directory and wherever else they were made; the oldest first.
-pub fn results() -> Vec<PathBuf> {
+pub(crate) fn results() -> Vec<PathBuf> {
     let here = std::fs::read_dir(USUAL_RESULTS).into_iter().flatten().flatten().map(|entry| entry.path());
     let mut seen = BTreeSet::new();
     let begun = |path: PathBuf| {
@@ -144,7 +144,7 @@ fn known_results() -> Vec<PathBuf> {
 /// The directory of prepared data: `TARE_CACHE_DIR`, else the path in the user's configuration file, else the user's
 /// cache directory. A missing directory is created private. One that belongs to another user or is open to others is
 /// refused, because servers are started on its content.
-pub fn cache_directory() -> Result<PathBuf, StateError> {
+pub(crate) fn cache_directory() -> Result<PathBuf, StateError> {
     let root = rustix::process::geteuid().is_root();
     let chosen = config::get().cache.clone();
     let place = cache_place(|name| std::env::var_os(name), chosen, root, is_roots).ok_or(StateError::NoCache)?;
@@ -190,7 +190,7 @@ fn is_roots(path: &Path) -> bool {
 ///
 /// # Errors
 /// When another run has the machine, or leftovers of a killed run cannot be removed or restored.
-pub fn take_host(report: &dyn Fn(&str)) -> Result<Host, StateError> {
+pub(crate) fn take_host(report: &dyn Fn(&str)) -> Result<Host, StateError> {
     own_proc()?;
     let state = directory()?;
     let lock = HostLock::acquire(&HostLock::default_dir())?.with_state(&state)?;
@@ -208,7 +208,7 @@ pub fn take_host(report: &dyn Fn(&str)) -> Result<Host, StateError> {
 /// # Errors
 /// When there is no directory for the lists of servers and settings, when a list cannot be read, or when something
 /// cannot be restored.
-pub fn reap() -> Result<Vec<Reaped>, StateError> {
+pub(crate) fn reap() -> Result<Vec<Reaped>, StateError> {
     let state = directory()?;
     let reaped = reap_leftovers(&state);
     tare_noise::recover_trial(&System::of_environment(), &state, &HostLock::default_dir(), TRIAL_PATIENCE)?;
@@ -222,7 +222,7 @@ fn remove_half_made_data() -> Result<Vec<PathBuf>, EngineError> {
 }
 
 /// Checks before a trial that no setting of an earlier one is left, of this user or of root.
-pub fn as_found() -> Result<(), StateError> {
+pub(crate) fn as_found() -> Result<(), StateError> {
     let (system, state) = (System::of_environment(), directory()?);
     if Journal::pending(&state) {
         let lock = HostLock::of_parent(&HostLock::default_dir())?;
@@ -232,12 +232,12 @@ pub fn as_found() -> Result<(), StateError> {
 }
 
 /// A new path for a private data directory, next to the cache so that copies can share blocks.
-pub fn work_directory() -> Result<PathBuf, StateError> {
+pub(crate) fn work_directory() -> Result<PathBuf, StateError> {
     Ok(cache_directory()?.join(format!("trial-{}", std::process::id())))
 }
 
 /// A new path for a server's socket directory that no one can guess, and short: a socket's path has at most 107 bytes.
-pub fn run_directory() -> PathBuf {
+pub(crate) fn run_directory() -> PathBuf {
     let ours = |place: &PathBuf| PrivateFolder::open(place, Access::Closed).is_ok_and(|folder| folder.is_some());
     let base = std::env::var_os("XDG_RUNTIME_DIR")
         .map(PathBuf::from)

@@ -191,7 +191,7 @@ impl<S: 'static> Key<S> {
     }
 
     /// Type and range of its values.
-    pub fn kind(&self) -> Kind {
+    fn kind(&self) -> Kind {
         match self.access {
             Access::Switch(..) => Kind::Switch,
             Access::Whole(least, most, ..) => Kind::Whole(least, most),

@@ -20,7 +20,7 @@ mod placement;
 mod reason;
 mod text;
 
-pub use location::{Index, Location, LocationError, ObjectKind, Step, Term};
+pub use location::{Location, LocationError};
 pub use machine::{
     Cache, Change, Core, CpuKind, Die, Excluded, Fingerprint, Machine, MachineError, Node, NodeLayout, Origin, Package,
     Pu, Shared, TopologyReader,

@@ -4,7 +4,7 @@ use crate::workload::Error;
 
 /// What a strategy needs to know before it allocates.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub(crate) struct Plan {
     pub counters: usize,
     pub threads: usize,
     pub seed: u64,
@@ -15,7 +15,7 @@ pub struct Plan {
 ///
 /// A counter is a `Cell`, which the workload keeps where the original program keeps its counter objects (on the heap,
 /// between data blocks), and a number, for strategies that store their counters elsewhere (their `Cell` is empty).
-pub trait Counting: Send + Sync + Sized {
+pub(crate) trait Counting: Send + Sync + Sized {
     type Cell: Send + Sync;
     type Local;
 

@@ -50,10 +50,6 @@ impl Strategy {
         self.into()
     }
 
-    pub const fn exact(self) -> bool {
-        !matches!(self, Self::Fuzzy)
-    }
-
     pub fn available(self) -> Result<(), Error> {
         let reason = match self {
             Self::ShardNodeLibnuma => Libnuma::load().err(),
@@ -65,5 +61,6 @@ impl Strategy {
 }
 
 fn unknown(found: &str) -> Error {
-    Error::UnknownStrategy(UnknownWord::among(found, <Strategy as VariantNames>::VARIANTS))
+    let found = UnknownWord::among(found, <Strategy as VariantNames>::VARIANTS);
+    Error::Unknown { what: "counter strategy", found }
 }

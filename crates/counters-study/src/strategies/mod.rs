@@ -15,7 +15,7 @@ mod single;
 mod thread_row;
 
 pub(crate) use adaptive::Adaptive;
-pub use counting::{Counting, Plan};
+pub(crate) use counting::{Counting, Plan};
 pub(crate) use fuzzy::Fuzzy;
 pub use kind::Strategy;
 pub(crate) use locks::{PthreadMutex, StdMutex};

@@ -2,10 +2,10 @@
 
 use super::error::Error;
 use crate::strategies::Strategy;
-use strum::{Display, EnumString, IntoStaticStr, VariantNames};
+use strum::{Display, EnumString, VariantNames};
 use tare_text::UnknownWord;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, IntoStaticStr, VariantNames)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = Error, parse_err_fn = unknown)]
 pub enum Mode {
     /// libc's `rand()`, as in the original program: in glibc one lock for the whole process, taken 448 times per round
@@ -15,19 +15,13 @@ pub enum Mode {
     Corrected,
 }
 
-impl Mode {
-    pub fn name(self) -> &'static str {
-        self.into()
-    }
-}
-
 fn unknown(found: &str) -> Error {
-    Error::UnknownMode(UnknownWord::among(found, <Mode as VariantNames>::VARIANTS))
+    Error::Unknown { what: "mode", found: UnknownWord::among(found, Mode::VARIANTS) }
 }
 
 /// What the memory policy of a run applies to. The authors of "NUMA Smart Global Counter" used both, one after the
 /// other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, IntoStaticStr, VariantNames)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Display, EnumString, VariantNames)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = Error, parse_err_fn = unknown_scope)]
 pub enum MemoryScope {
     /// Counters and data: the policy is set while they are allocated and reset before threads start, as with the
@@ -38,7 +32,7 @@ pub enum MemoryScope {
 }
 
 fn unknown_scope(found: &str) -> Error {
-    Error::UnknownScope(UnknownWord::among(found, <MemoryScope as VariantNames>::VARIANTS))
+    Error::Unknown { what: "scope of the memory policy", found: UnknownWord::among(found, MemoryScope::VARIANTS) }
 }
 
 /// Bytes from one shard or slot to the next, which keep those of different CPUs in different cache lines.
@@ -144,7 +138,7 @@ impl Config<'_> {
     }
 
     /// Increments of global counters by one thread in one round.
-    pub fn increments_a_round(&self) -> u64 {
+    pub(crate) fn increments_a_round(&self) -> u64 {
         self.steps.saturating_mul(INCREMENTS_A_STEP)
     }
 

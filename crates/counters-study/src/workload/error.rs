@@ -6,12 +6,8 @@ use tare_text::UnknownWord;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    #[error("unknown counter strategy: {0}")]
-    UnknownStrategy(UnknownWord),
-    #[error("unknown mode: {0}")]
-    UnknownMode(UnknownWord),
-    #[error("unknown scope of the memory policy: {0}")]
-    UnknownScope(UnknownWord),
+    #[error("unknown {what}: {found}")]
+    Unknown { what: &'static str, found: UnknownWord },
     /// The requested memory policy could not be set; holds the reason.
     #[error("the memory policy could not be set: {0}")]
     MemoryPolicy(String),

@@ -5,7 +5,7 @@ use tare_cpuset::ThreadRef;
 use tare_noise::{CacheMonitor, CacheUse, System};
 
 /// One monitoring group per side, kept for as long as the system under test is watched.
-pub struct CacheWatch {
+pub(crate) struct CacheWatch {
     server: Side,
     client: Side,
 }
@@ -20,7 +20,7 @@ struct Side {
 impl CacheWatch {
     /// `server` is the server's process if it runs on this machine. Returns None where the machine has no monitoring
     /// groups, or this user may not create them.
-    pub fn begin(server: Option<i32>) -> Option<Self> {
+    pub(crate) fn begin(server: Option<i32>) -> Option<Self> {
         Self::begin_on(&System::of_environment(), server)
     }
 
@@ -36,12 +36,12 @@ impl CacheWatch {
     }
 
     /// Starts a measurement of these threads and of the threads that they start.
-    pub fn start(&mut self, server: Vec<ThreadRef>, clients: impl Iterator<Item = ThreadRef>) {
+    pub(crate) fn start(&mut self, server: Vec<ThreadRef>, clients: impl Iterator<Item = ThreadRef>) {
         self.server.start(server.into_iter());
         self.client.start(clients);
     }
 
-    pub fn finish(&self) -> Vec<(String, f64)> {
+    pub(crate) fn finish(&self) -> Vec<(String, f64)> {
         [&self.server, &self.client].into_iter().flat_map(Side::finish).collect()
     }
 }

@@ -18,20 +18,20 @@ pub(super) struct Weights(BTreeMap<String, f64>);
 
 impl Weights {
     /// Adds a chain whose first frame is the outermost function.
-    pub fn add<S: AsRef<str>>(&mut self, frames: &[S], weight: f64) {
+    pub(crate) fn add<S: AsRef<str>>(&mut self, frames: &[S], weight: f64) {
         let inner = &frames[frames.len().saturating_sub(FRAMES)..];
         let inner: Vec<String> = inner.iter().map(|frame| frame.as_ref().chars().take(LETTERS).collect()).collect();
         *self.0.entry(inner.join(";")).or_default() += weight;
     }
 
     /// Sum of all weights.
-    pub fn sum(&self) -> f64 {
+    pub(crate) fn sum(&self) -> f64 {
         self.0.values().sum()
     }
 
     /// Shares of the threads' time, of which they slept the share `slept`, the weight `whole`. Chains beyond the limits
     /// are added up by their innermost functions, so that a wait with many callers is not lost.
-    pub fn shares(self, slept: f64, whole: f64) -> Vec<CallerShare> {
+    pub(crate) fn shares(self, slept: f64, whole: f64) -> Vec<CallerShare> {
         let share = |(chain, weight)| CallerShare { chain, fraction: slept * weight / whole };
         let mut all: Vec<CallerShare> = self.0.into_iter().map(share).collect();
         all.sort_by(|a, b| b.fraction.total_cmp(&a.fraction));

@@ -130,7 +130,7 @@ const EVENT_SOURCES: &str = "/sys/bus/event_source/devices";
 const RESCTRL: &str = "/sys/fs/resctrl/info";
 
 /// All facts that this kernel reports, by path, or by a name such as `preemption`. `version` is uname's.
-pub fn facts(version: &str) -> BTreeMap<String, String> {
+fn facts(version: &str) -> BTreeMap<String, String> {
     facts_under(Path::new("/"), version)
 }
 

@@ -38,7 +38,7 @@ struct Counted {
 }
 
 impl Events {
-    pub fn begin(place: &Place, clients: &[ThreadRef], connections: &[ThreadRef]) -> Result<Self, Unavailable> {
+    pub(crate) fn begin(place: &Place, clients: &[ThreadRef], connections: &[ThreadRef]) -> Result<Self, Unavailable> {
         if clients.is_empty() && connections.is_empty() {
             return Err(Unavailable("no thread of the client or the server is known".to_owned()));
         }
@@ -50,7 +50,7 @@ impl Events {
     }
 
     /// Ends both; the second value names the events that this machine does not count.
-    pub fn end(self, patience: &Patience) -> Result<(SidesEvents, Option<String>), Unavailable> {
+    pub(crate) fn end(self, patience: &Patience) -> Result<(SidesEvents, Option<String>), Unavailable> {
         let of = |side: Option<Counting>| side.map(|counting| counting.end(patience)).transpose();
         let (client, server) = (of(self.client)?, of(self.server)?);
         let not_there: BTreeSet<&String> = client.iter().chain(&server).flat_map(|one| &one.not_there).collect();

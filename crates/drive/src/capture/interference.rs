@@ -10,7 +10,7 @@ use tare_engine::stopped_processes;
 use tare_noise::{CpuUse, Snapshot, Throttling};
 use tare_results::covariate::{FOREIGN_FRACTION, may_explain};
 
-pub struct Interference {
+pub(crate) struct Interference {
     snapshot: Snapshot,
     cpu_use: CpuUse,
     throttling: Throttling,
@@ -32,7 +32,7 @@ pub struct OthersSeen {
 impl OthersSeen {
     /// Merges a later part of one sample: covariates by the rules of the registry, CPU users as shares of the total
     /// time.
-    pub fn merge(&mut self, later: Self) {
+    pub(crate) fn merge(&mut self, later: Self) {
         let elapsed_s = |of: &Self| of.covariates.get("elapsed_s").copied().unwrap_or(0.0);
         let (before_s, later_s) = (elapsed_s(self), elapsed_s(&later));
         let all_s = (before_s + later_s).max(f64::MIN_POSITIVE);
@@ -51,7 +51,7 @@ impl OthersSeen {
 
 impl Interference {
     /// Starts watching. `bound` holds the CPUs of the benchmark; it is empty if the benchmark may run anywhere.
-    pub fn start(server: Option<u32>, bound: &CpuSet) -> Self {
+    pub(crate) fn start(server: Option<u32>, bound: &CpuSet) -> Self {
         let snapshot = Snapshot::take();
         let cpus = if bound.is_empty() { snapshot.cpus().keys().copied().collect() } else { bound.clone() };
         let throttling = Throttling::take();
@@ -61,7 +61,7 @@ impl Interference {
     }
 
     /// Also returns the most time that the hypervisor took from one CPU, in seconds.
-    pub fn finish(self) -> (OthersSeen, f64) {
+    pub(crate) fn finish(self) -> (OthersSeen, f64) {
         let now = CpuUse::take();
         let after = Snapshot::take();
         let mut covariates = after.since(&self.snapshot);
@@ -101,7 +101,7 @@ fn asleep_s() -> f64 {
 }
 
 /// CPU time of the calling thread since it began, in seconds.
-pub fn thread_cpu_s() -> f64 {
+pub(crate) fn thread_cpu_s() -> f64 {
     seconds(ClockId::ThreadCPUTime)
 }
 

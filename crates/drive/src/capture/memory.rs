@@ -11,18 +11,18 @@ use tare_topology::{MemoryPolicy, Nodes};
 const NODES: &str = "/sys/devices/system/node";
 
 /// Allocation counters of all nodes at the start of a measurement.
-pub struct MemoryWatch {
+pub(crate) struct MemoryWatch {
     before: BTreeMap<u32, NodeStat>,
 }
 
 impl MemoryWatch {
     /// Starts watching; reads one small file per node.
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self { before: observe::numastat(Path::new(NODES)) }
     }
 
     /// Pages of the whole machine by node; none on a single node, where no allocation can miss its node.
-    pub fn finish(self) -> Vec<(String, f64)> {
+    pub(crate) fn finish(self) -> Vec<(String, f64)> {
         let after = observe::numastat(Path::new(NODES));
         if after.len() > 1 { allocated(&self.before, &after) } else { Vec::new() }
     }
@@ -42,7 +42,7 @@ fn allocated(before: &BTreeMap<u32, NodeStat>, after: &BTreeMap<u32, NodeStat>) 
 const STRAY: f64 = 0.01;
 
 /// The server's own allocations, and the pages of its mapped files, by OS node number.
-pub fn covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item = (String, f64)> {
+pub(crate) fn covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item = (String, f64)> {
     pages.iter().flat_map(|(node, pages)| {
         [
             (format!("server_memory_bytes_node{node}"), pages.own_bytes() as f64),
@@ -51,16 +51,16 @@ pub fn covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item = (Str
     })
 }
 
-pub fn pool_covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item = (String, f64)> {
+pub(crate) fn pool_covariates(pages: &BTreeMap<u32, NodePages>) -> impl Iterator<Item = (String, f64)> {
     pages.iter().map(|(node, pages)| (format!("server_pool_bytes_node{node}"), pages.bytes as f64))
 }
 
-pub fn huge_covariates(huge: HugeMemory) -> [(String, f64); 2] {
+pub(crate) fn huge_covariates(huge: HugeMemory) -> [(String, f64); 2] {
     [(HUGE_TRANSPARENT.to_owned(), huge.transparent_bytes as f64), (HUGE_POOL.to_owned(), huge.pool_bytes as f64)]
 }
 
-/// The nodes of a policy that binds to or interleaves over named nodes.
-fn named(policy: &MemoryPolicy) -> Option<&NodeSet> {
+/// The nodes of a policy that binds to or interleaves over named nodes; [`misplaced`] looks for memory elsewhere.
+pub(crate) fn named(policy: &MemoryPolicy) -> Option<&NodeSet> {
     match policy {
         MemoryPolicy::Bind(Nodes::These(requested))
         | MemoryPolicy::Interleave(Nodes::These(requested))
@@ -69,20 +69,15 @@ fn named(policy: &MemoryPolicy) -> Option<&NodeSet> {
     }
 }
 
-/// Whether [`misplaced`] can find memory outside a policy.
-pub fn names_nodes(policy: &MemoryPolicy) -> bool {
-    named(policy).is_some()
-}
-
 /// Number of nodes of this machine, counted once; 0 on kernels without NUMA.
-pub fn nodes() -> usize {
+pub(crate) fn nodes() -> usize {
     static COUNTED: OnceLock<usize> = OnceLock::new();
     *COUNTED.get_or_init(|| observe::numastat(Path::new(NODES)).len())
 }
 
 /// The message when more than a hundredth of the memory `what` lies outside the nodes of a policy that binds to or
 /// interleaves over named nodes: the kernel silently falls back to other nodes when one is full.
-pub fn misplaced(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
+pub(crate) fn misplaced(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
     let requested = named(policy)?;
     let bytes = |inside: bool| -> u64 {
         pages.iter().filter(|(node, _)| requested.contains(**node) == inside).map(|(_, pages)| pages.own_bytes()).sum()

@@ -10,18 +10,18 @@
 //! | `waits/`, `wakes/`, `callers` | sleeps of threads in the capture sample: why, who ended them, and who called |
 //! | `profile/`, `events`, `lines/` | what perf records in it; `perf` and `patience` run perf |
 
-pub mod cache;
+pub(crate) mod cache;
 mod callers;
 pub mod environment;
 mod events;
 pub mod interference;
 pub mod lines;
-pub mod memory;
-pub mod network;
+pub(crate) mod memory;
+pub(crate) mod network;
 mod patience;
 mod perf;
 pub mod place;
-pub mod probe;
+pub(crate) mod probe;
 mod profile;
 pub mod sample;
 pub mod server;

@@ -5,23 +5,23 @@ use std::fs;
 use std::path::Path;
 
 /// Prefix of the covariates that count interrupts of network devices by CPU.
-pub const INTERRUPTS: &str = "network_interrupts_cpu";
+const INTERRUPTS: &str = "network_interrupts_cpu";
 /// Prefix of the covariates that count rounds of receiving packets (`NET_RX`) by CPU.
-pub const RECEIVING: &str = "network_receiving_cpu";
+const RECEIVING: &str = "network_receiving_cpu";
 
 /// The kernel's counts since boot, by name of the covariate.
 type EventsByCpu = BTreeMap<String, u64>;
 
-pub struct NetworkWatch(EventsByCpu);
+pub(crate) struct NetworkWatch(EventsByCpu);
 
 impl NetworkWatch {
     /// Reads two files and the list of network devices.
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self(now())
     }
 
     /// The increase for each CPU since the start; zeros are left out.
-    pub fn finish(self) -> BTreeMap<String, f64> {
+    pub(crate) fn finish(self) -> BTreeMap<String, f64> {
         let grown = now().into_iter().map(|(name, count)| {
             let before = self.0.get(&name).copied().unwrap_or(0);
             (name, count.saturating_sub(before) as f64)

@@ -28,7 +28,7 @@ impl Patience {
     }
 
     /// Repeats `look` until it has a result; `None` if it has none in time, or after a signal.
-    pub fn wait<T>(&self, every: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+    pub(crate) fn wait<T>(&self, every: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
         let (longest, began) = (self.left() / 2, Instant::now());
         let found = loop {
             let found = look();

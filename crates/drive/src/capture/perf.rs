@@ -49,7 +49,7 @@ pub(super) struct Perf(Child, Duration);
 
 impl Perf {
     /// Starts perf without input and with messages in English; the caller decides where the output goes.
-    pub fn start(command: &mut Command) -> Result<Self, Unavailable> {
+    pub(crate) fn start(command: &mut Command) -> Result<Self, Unavailable> {
         command.env("LC_ALL", "C").stdin(Stdio::null());
         dies_with_parent(command);
         let perf = command.spawn().map_err(|e| not_started(&e))?;
@@ -63,7 +63,7 @@ impl Perf {
         Ok(Self(perf, SILENCE))
     }
 
-    pub fn script(recording: &Path, arguments: &[&str]) -> Result<Take<BufReader<Self>>, Unavailable> {
+    pub(crate) fn script(recording: &Path, arguments: &[&str]) -> Result<Take<BufReader<Self>>, Unavailable> {
         let mut command = Command::new("perf");
         // Without --no-inline every address is looked up in the debug information, which takes minutes.
         command.args(["script", "--force", "--no-inline"]).args(arguments).arg("-i").arg(recording);
@@ -72,7 +72,7 @@ impl Perf {
     }
 
     /// Makes perf end its recording; the data is complete afterwards.
-    pub fn end(&mut self, patience: &Patience) -> Result<(), Unavailable> {
+    pub(crate) fn end(&mut self, patience: &Patience) -> Result<(), Unavailable> {
         if let Some(pid) = Pid::from_raw(self.0.id().cast_signed()) {
             // It may have ended already.
             let _ = kill_process(pid, Signal::INT);
@@ -84,7 +84,7 @@ impl Perf {
         }
     }
 
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         // It may have ended by itself in the meantime.
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -132,7 +132,12 @@ pub(super) struct Recording {
 impl Recording {
     /// Runs perf with these arguments (`perf record` or another recording command), and returns when samples are
     /// taken. `level` is the value of kernel.perf_event_paranoid that allows it.
-    pub fn begin(place: &Place, name: &'static str, arguments: &[&str], level: i32) -> Result<Self, Unavailable> {
+    pub(crate) fn begin(
+        place: &Place,
+        name: &'static str,
+        arguments: &[&str],
+        level: i32,
+    ) -> Result<Self, Unavailable> {
         let log = format!("{name}.log");
         let complaints = place.folder.new_log(&log).map_err(|e| Unavailable(format!("cannot write {log}: {e}")))?;
         let control = Control::new(place, name)?;
@@ -152,11 +157,11 @@ impl Recording {
         started
     }
 
-    pub fn end(&mut self) -> Result<(), Unavailable> {
+    pub(crate) fn end(&mut self) -> Result<(), Unavailable> {
         self.perf.end(&self.place.patience)
     }
 
-    pub fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.place.path(self.name)
     }
 }
@@ -177,7 +182,7 @@ pub(super) struct Control {
 
 impl Control {
     /// Creates the pipes; their names begin with `name`.
-    pub fn new(place: &Place, name: &str) -> Result<Self, Unavailable> {
+    pub(crate) fn new(place: &Place, name: &str) -> Result<Self, Unavailable> {
         let names = ["control", "answer"].map(|end| format!("{name}.{end}"));
         let [command, answer] = [place.path(&names[0]), place.path(&names[1])];
         let made = || -> io::Result<[File; 2]> {
@@ -195,11 +200,11 @@ impl Control {
         Ok(Self { command, answer, pipes })
     }
 
-    pub fn argument(&self) -> String {
+    pub(crate) fn argument(&self) -> String {
         format!("fifo:{},{}", self.command.display(), self.answer.display())
     }
 
-    pub fn enable(&self, perf: &mut Perf, patience: &Patience) -> Result<(), &'static str> {
+    pub(crate) fn enable(&self, perf: &mut Perf, patience: &Patience) -> Result<(), &'static str> {
         let [mut command, mut answer] = [&self.pipes[0], &self.pipes[1]];
         command.write_all(b"enable\n").map_err(|_| "its control pipe is closed")?;
         let mut buffer = [0; 16];

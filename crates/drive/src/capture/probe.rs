@@ -14,7 +14,7 @@ const SHORTEST: Duration = Duration::from_millis(9);
 const LONGEST: Duration = Duration::from_millis(300);
 
 /// Probes before and after samples. A reading between two samples is taken once and used for both.
-pub struct ProbeWatch {
+pub(crate) struct ProbeWatch {
     probe: Probe,
     /// Fraction of the time that readings may take.
     share: f64,
@@ -24,29 +24,29 @@ pub struct ProbeWatch {
 }
 
 impl ProbeWatch {
-    pub fn new(cpus: ProbeCpus, share: f64) -> Result<Self, NoiseError> {
+    pub(crate) fn new(cpus: ProbeCpus, share: f64) -> Result<Self, NoiseError> {
         Ok(Self { probe: Probe::new(cpus)?, share, length: SHORTEST, last: None, before: None })
     }
 
     /// Called before a sample, while the server idles.
-    pub fn before(&mut self) -> Result<(), NoiseError> {
+    pub(crate) fn before(&mut self) -> Result<(), NoiseError> {
         self.before = Some(self.read()?);
         Ok(())
     }
 
-    pub fn has_before(&self) -> bool {
+    pub(crate) fn has_before(&self) -> bool {
         self.before.is_some()
     }
 
     /// Called after a sample, while the server idles: the figures half-way between the readings before and after.
-    pub fn after(&mut self, sample: Duration) -> Result<Vec<(ProbeName, f64)>, NoiseError> {
+    pub(crate) fn after(&mut self, sample: Duration) -> Result<Vec<(ProbeName, f64)>, NoiseError> {
         self.length = sample.mul_f64(self.share).clamp(SHORTEST, LONGEST);
         let after = self.read()?;
         Ok(named(self.before.take().map_or(after, |before| before.between(&after))))
     }
 
     /// Called after a sample while the server does not idle: returns the figures of the reading before.
-    pub fn before_alone(&mut self) -> Vec<(ProbeName, f64)> {
+    pub(crate) fn before_alone(&mut self) -> Vec<(ProbeName, f64)> {
         self.before.take().map_or_else(Vec::new, named)
     }
 

@@ -104,11 +104,11 @@ pub(super) struct Status {
 }
 
 impl Status {
-    pub fn begin(diagnostics: &mut dyn Diagnostics) -> Self {
+    pub(crate) fn begin(diagnostics: &mut dyn Diagnostics) -> Self {
         Self { before: diagnostics.counters() }
     }
 
-    pub fn end(self, diagnostics: &mut dyn Diagnostics, elapsed_s: f64, place: &Place, captured: &mut Captured) {
+    pub(crate) fn end(self, diagnostics: &mut dyn Diagnostics, elapsed_s: f64, place: &Place, captured: &mut Captured) {
         match self.before.and_then(|before| Ok((before, diagnostics.counters()?))) {
             Ok((before, after)) => {
                 let differences = differences(&before, &after);
@@ -144,11 +144,11 @@ pub(super) struct Locks {
 }
 
 impl Locks {
-    pub fn begin(diagnostics: &mut dyn Diagnostics) -> Result<Self, Unavailable> {
+    pub(crate) fn begin(diagnostics: &mut dyn Diagnostics) -> Result<Self, Unavailable> {
         Ok(Self { source: diagnostics.watch_locks()? })
     }
 
-    pub fn end(self, diagnostics: &mut dyn Diagnostics, elapsed_s: f64, place: &Place, captured: &mut Captured) {
+    pub(crate) fn end(self, diagnostics: &mut dyn Diagnostics, elapsed_s: f64, place: &Place, captured: &mut Captured) {
         match diagnostics.lock_waits() {
             Ok(waits) => {
                 let file = LocksFile {

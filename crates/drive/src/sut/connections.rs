@@ -55,7 +55,7 @@ impl Connections {
         }
     }
 
-    pub fn found(&self) -> usize {
+    pub(crate) fn found(&self) -> usize {
         self.ends.len()
     }
 
@@ -86,7 +86,7 @@ impl Connections {
     }
 
     /// Every thread that was seen at either end, unpaired: the client's, then the server's.
-    pub fn threads(&self) -> (BTreeSet<ThreadRef>, BTreeSet<ThreadRef>) {
+    pub(crate) fn threads(&self) -> (BTreeSet<ThreadRef>, BTreeSet<ThreadRef>) {
         let all = |seen: &SocketUse| seen.0.values().flat_map(workers).collect();
         (all(&self.clients), all(&self.servers))
     }
@@ -151,7 +151,7 @@ fn workers(seen: &BTreeMap<ThreadRef, u32>) -> BTreeSet<ThreadRef> {
 }
 
 /// Number of a socket in the kernel's tables, the same for all processes.
-pub type Inode = u64;
+pub(crate) type Inode = u64;
 
 /// sock_diag(7): one request for all sockets of an address family.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
@@ -168,7 +168,7 @@ const ERROR: u16 = 2;
 const DONE: u16 = 3;
 
 /// The sockets of a process, by descriptor; empty if the process has ended or may not be inspected.
-pub fn sockets_of(pid: i32) -> BTreeMap<i32, Inode> {
+fn sockets_of(pid: i32) -> BTreeMap<i32, Inode> {
     let descriptors = Process::new(pid).and_then(|process| process.fd()).into_iter().flatten().flatten();
     let inode = |target| match target {
         FDTarget::Socket(inode) => Some(inode),
@@ -178,7 +178,7 @@ pub fn sockets_of(pid: i32) -> BTreeMap<i32, Inode> {
 }
 
 /// The peer of every connected socket of this machine: Unix sockets by `sock_diag`, TCP by its two addresses.
-pub fn peers() -> HashMap<Inode, Inode> {
+fn peers() -> HashMap<Inode, Inode> {
     // A kernel that does not report one address family may report the other; a missing pair is reported by the caller.
     let mut peers = unix_peers().unwrap_or_default();
     peers.extend(tcp_peers());

@@ -12,7 +12,7 @@ use tare_topology::{MemoryPolicy, ResolvedPlacement};
 /// Whether the server's pages are read at the end of a sample. On one node no page can be elsewhere: what is recorded
 /// there (`capture`) is read once in a trial.
 fn is_due(placement: &ResolvedPlacement, capture: bool, nodes: usize, first: bool) -> bool {
-    let verified = placement.pool_memory != MemoryPolicy::Default || memory::names_nodes(&placement.memory);
+    let verified = placement.pool_memory != MemoryPolicy::Default || memory::named(&placement.memory).is_some();
     if nodes > 1 { verified || capture } else { placement.pool_memory != MemoryPolicy::Default || capture && first }
 }
 

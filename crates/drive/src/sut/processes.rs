@@ -87,7 +87,7 @@ fn parent_of_the_same_name(pid: i32) -> Option<i32> {
 }
 
 /// Title of a process that works for a connection in addition to the connection's own process.
-pub const PARALLEL_WORKER: &str = "parallel worker";
+pub(crate) const PARALLEL_WORKER: &str = "parallel worker";
 
 /// Prefixes of the titles of PostgreSQL's helper processes (their `backend_type`). Other processes are connections,
 /// whose titles contain private user names and addresses, or belong to extensions.
@@ -115,7 +115,7 @@ const KINDS: [&str; 17] = [
 const NAME: &str = "postgres";
 
 /// The purpose of a PostgreSQL process; None if it is not PostgreSQL's, or serves a connection.
-pub fn kind(pid: i32) -> Option<&'static str> {
+pub(crate) fn kind(pid: i32) -> Option<&'static str> {
     let title = title(pid)?;
     // `postgres: checkpointer`, or with a cluster's name `postgres: 15/main: checkpointer`.
     let own = title.rsplit(": ").next()?.trim();
@@ -134,7 +134,7 @@ fn title(pid: i32) -> Option<String> {
 }
 
 /// Finds parallel workers, which live as long as one query.
-pub struct WorkerWatch {
+pub(crate) struct WorkerWatch {
     root: i32,
     known: BTreeSet<i32>,
 }
@@ -142,13 +142,13 @@ pub struct WorkerWatch {
 impl WorkerWatch {
     /// Watches a server with one process per connection, such as `serving`; None for other servers. Processes in
     /// `known` are ignored.
-    pub fn over(root: Option<i32>, serving: Option<i32>, known: BTreeSet<i32>) -> Option<Self> {
+    pub(crate) fn over(root: Option<i32>, serving: Option<i32>, known: BTreeSet<i32>) -> Option<Self> {
         let root = root.filter(|root| serving.is_some_and(|serving| serving != *root))?;
         Some(Self { root, known })
     }
 
     /// The parallel workers that were started since the last look.
-    pub fn new_ones(&mut self) -> Vec<ThreadRef> {
+    pub(crate) fn new_ones(&mut self) -> Vec<ThreadRef> {
         let main = Process::new(self.root).and_then(|root| root.task_main_thread());
         let children = main.and_then(|task| task.children()).unwrap_or_default();
         let mut new = Vec::new();

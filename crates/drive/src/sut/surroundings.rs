@@ -29,7 +29,7 @@ pub struct Surroundings {
 impl Surroundings {
     /// CPU time of the threads of a class, seconds: exact if the kernel reports it, else in clock ticks. None without
     /// such threads.
-    pub fn cpu_s(&self, class: ThreadClass) -> Option<f64> {
+    pub(crate) fn cpu_s(&self, class: ThreadClass) -> Option<f64> {
         let mut of_class = self.threads.iter().filter(|thread| thread.class == class).peekable();
         of_class.peek()?;
         let used =
@@ -38,7 +38,7 @@ impl Surroundings {
     }
 
     /// Subtracts CPU time that was counted as foreign, but belongs to processes of the benchmark that have ended.
-    pub fn not_foreign(&mut self, own_s: f64) {
+    pub(crate) fn not_foreign(&mut self, own_s: f64) {
         let Some(foreign_s) = self.covariates.get("foreign_cpu_s").copied().filter(|s| *s > 0.0) else { return };
         let left_s = (foreign_s - own_s.max(0.0)).max(0.0);
         self.covariates.insert("foreign_cpu_s".to_owned(), left_s);
@@ -54,7 +54,7 @@ impl Surroundings {
 
     /// Merges the data of a server with those of its clients on another host; client threads belong to that host.
     #[must_use]
-    pub fn with_clients(mut self, clients: Self) -> Self {
+    pub(crate) fn with_clients(mut self, clients: Self) -> Self {
         let (own, mut of_host): (BTreeMap<_, _>, BTreeMap<_, _>) =
             clients.covariates.into_iter().partition(|(name, _)| name.starts_with("client_"));
         self.covariates.extend(own);

@@ -24,7 +24,7 @@ const HELPERS_EVERY: usize = 20;
 const REMEMBER_EVERY: usize = 5;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Watched {
+pub(crate) struct Watched {
     pub class: ThreadClass,
     pub pair: Option<usize>,
     pub thread: ThreadRef,
@@ -32,7 +32,7 @@ pub struct Watched {
     pub requested: Option<CpuSet>,
 }
 
-pub struct ThreadWatch {
+pub(crate) struct ThreadWatch {
     tracked: Arc<Mutex<Vec<Tracked>>>,
     /// Workers found by the watch itself; their records follow the others.
     workers: Arc<Mutex<Vec<Tracked>>>,
@@ -146,7 +146,7 @@ impl ThreadWatch {
     }
 
     /// Also watches a thread that began during the sample.
-    pub fn add(&self, thread: Watched) {
+    pub(crate) fn add(&self, thread: Watched) {
         follow(&self.tracked, thread);
     }
 
@@ -236,7 +236,7 @@ fn schedule(run_ns: Option<u64>, wait_ns: Option<u64>) -> Option<ScheduleRecord>
 }
 
 /// Share of the server threads' time in which they were runnable without a CPU.
-pub fn waited_for_cpu(threads: &[ThreadRecord]) -> Option<f64> {
+pub(crate) fn waited_for_cpu(threads: &[ThreadRecord]) -> Option<f64> {
     let server =
         threads.iter().filter(|thread| thread.class == ThreadClass::Connection).filter_map(|thread| thread.schedule);
     let (waited_s, all_s) =
@@ -245,7 +245,7 @@ pub fn waited_for_cpu(threads: &[ThreadRecord]) -> Option<f64> {
 }
 
 /// Describes the first thread that is, or was seen, outside its requested CPUs.
-pub fn misplaced(threads: &[Watched], records: &[ThreadRecord]) -> Option<String> {
+pub(crate) fn misplaced(threads: &[Watched], records: &[ThreadRecord]) -> Option<String> {
     threads.iter().zip(records).find_map(|(thread, record)| {
         let requested = thread.requested.as_ref()?;
         if thread.class == ThreadClass::Background && record.allowed_cpus.is_empty() {

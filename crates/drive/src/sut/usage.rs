@@ -42,7 +42,7 @@ pub struct Usage {
 }
 
 #[derive(Debug)]
-pub struct UsageMark {
+pub(crate) struct UsageMark {
     at: Instant,
     used: Usage,
     processes: usize,
@@ -56,7 +56,7 @@ const READINGS: usize = 20;
 impl UsageMark {
     /// Reads the accounts; None if the system under test has no process of its own, may not be inspected, or its
     /// processes come and go too fast for a consistent sum.
-    pub fn take(sut: &SystemUnderTest) -> Option<Self> {
+    pub(crate) fn take(sut: &SystemUnderTest) -> Option<Self> {
         let root = sut.root?;
         (0..READINGS).find_map(|_| {
             let processes = sut.processes();
@@ -161,7 +161,7 @@ impl Usage {
     }
 
     /// Adds a later measurement of the same sample.
-    pub fn add(&mut self, later: &Self) {
+    pub(crate) fn add(&mut self, later: &Self) {
         let mut later = *later;
         self.always().into_iter().zip(later.always()).for_each(|(sum, more)| *sum += *more);
         let both = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
@@ -186,7 +186,7 @@ impl Usage {
     }
 
     /// One quantity in the unit of its metric; None if it could not be read.
-    pub fn of(&self, quantity: Quantity) -> Option<f64> {
+    pub(crate) fn of(&self, quantity: Quantity) -> Option<f64> {
         const MICRO: f64 = 1e6;
         // Without a tick the division into user and system time is unknown.
         let part = |of_ticks_s: f64| match self.user_s + self.system_s {

@@ -11,7 +11,7 @@ const MOST: u64 = 4096;
 
 /// The descriptors that a thread waits in, or works on, in its current system call. None if the thread runs, the call
 /// has no descriptor, or the kernel does not permit the look (a process of another user).
-pub fn waits_in(thread: ThreadRef) -> Option<Vec<i32>> {
+pub(crate) fn waits_in(thread: ThreadRef) -> Option<Vec<i32>> {
     let InCall::Call(call) = in_call(thread).ok()? else { return None };
     let [first, second, ..] = call.arguments;
     let found = match kind(call.number)? {

@@ -190,18 +190,18 @@ impl SutWatch {
     }
 
     /// Stops watching all threads: they have ended.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.watched.clear();
     }
 
     /// Stops watching all threads; from now on threads of an external program may start and end at any time.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.clear();
         self.may_end = true;
     }
 
     /// Also watches this thread, including in a measurement in progress.
-    pub fn also(&mut self, thread: Watched) {
+    pub(crate) fn also(&mut self, thread: Watched) {
         if let Some(open) = &self.open {
             open.watch.add(thread.clone());
         }
@@ -213,7 +213,7 @@ impl SutWatch {
     }
 
     /// The processes of the server; empty without a server.
-    pub fn processes(&self) -> Vec<i32> {
+    pub(crate) fn processes(&self) -> Vec<i32> {
         self.sut.processes()
     }
 
@@ -446,7 +446,7 @@ impl SutWatch {
 
 /// The message when more than a hundredth of `what`, memory that is not the server's, lies outside the nodes that a
 /// policy names.
-pub fn misplaced_memory(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
+pub(crate) fn misplaced_memory(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
     memory::misplaced(what, policy, pages)
 }
 

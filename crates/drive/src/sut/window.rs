@@ -25,13 +25,13 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub fn length(&self) -> Duration {
+    pub(crate) fn length(&self) -> Duration {
         self.ended - self.began
     }
 
     /// The share that belongs to the measurement of what a counter grew by between two readings: of an even load, the
     /// share of the time.
-    pub fn share(&self, first: Instant, last: Instant) -> f64 {
+    pub(crate) fn share(&self, first: Instant, last: Instant) -> f64 {
         let from = if self.load == LoadAround::GoesOn { first } else { first.max(self.began) };
         let until = if self.load == LoadAround::Idle { last.min(self.ended) } else { last };
         let loaded = until.saturating_duration_since(from);

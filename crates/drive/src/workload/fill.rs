@@ -15,7 +15,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Limit of a statement on tables of unknown size: a run allows as long for the preparation of all data.
-pub const LONGEST_STATEMENT: Duration = Duration::from_secs(24 * 3600);
+pub(crate) const LONGEST_STATEMENT: Duration = Duration::from_secs(24 * 3600);
 
 /// Limit of each statement on tables that have this many rows together: as for any other answer, and a millisecond for
 /// each row, hundreds of times what a disk takes for it.
@@ -30,7 +30,7 @@ pub fn sessions_on(cpus: usize) -> usize {
 }
 
 /// `(?, ?), (?, ?)` for two rows of width 2, with the placeholders of the dialect.
-pub fn rows_of_placeholders(dialect: &dyn Dialect, width: usize, rows: usize) -> String {
+pub(crate) fn rows_of_placeholders(dialect: &dyn Dialect, width: usize, rows: usize) -> String {
     let row = |row: usize| {
         let values: Vec<String> = (1..=width).map(|column| dialect.placeholder(row * width + column)).collect();
         format!("({})", values.join(", "))
@@ -50,13 +50,13 @@ pub struct Shared<'a, E> {
 
 impl<E> Shared<'_, E> {
     /// The next table to fill, from 0; None when all are taken.
-    pub fn take(&self) -> Option<usize> {
+    pub(crate) fn take(&self) -> Option<usize> {
         Some(self.next.fetch_add(1, Ordering::AcqRel)).filter(|table| *table < self.tables)
     }
 
     /// Registers a filling session: each of its statements may take as long as one on all `rows` of the tables, if
     /// their number is known, and it is interrupted when the caller requests a stop.
-    pub fn fills(&self, session: &mut dyn Session, rows: Option<u64>) -> Result<(), SessionError> {
+    pub(crate) fn fills(&self, session: &mut dyn Session, rows: Option<u64>) -> Result<(), SessionError> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner).extend(session.interrupter());
         let limit = Some(longest_statement(rows));
         session.set_timeout(limit).map_err(|source| SessionError::statement("time-out", source))
@@ -79,7 +79,7 @@ impl<E> Shared<'_, E> {
         }
     }
 
-    pub fn added(&self, rows: u64) -> Result<(), E> {
+    pub(crate) fn added(&self, rows: u64) -> Result<(), E> {
         match (self.progress)(rows) {
             ControlFlow::Continue(()) if !self.stop.load(Ordering::Acquire) => Ok(()),
             _ => Err((self.interrupted)()),
@@ -88,7 +88,7 @@ impl<E> Shared<'_, E> {
 }
 
 /// Runs `work` in `sessions` threads, including this one, each until [`Shared::take`] has no more tables.
-pub fn in_parallel<E: Send>(
+pub(crate) fn in_parallel<E: Send>(
     sessions: usize,
     tables: usize,
     progress: &(dyn Fn(u64) -> ControlFlow<()> + Sync),
@@ -128,7 +128,7 @@ pub fn in_parallel<E: Send>(
 ///
 /// # Errors
 /// The server's refusal, the error of `work`, or [`LoadError::Interrupted`].
-pub fn in_one_session<T: Send>(
+pub(crate) fn in_one_session<T: Send>(
     stage: &LoadContext<'_>,
     work: impl Fn(&mut dyn Session, &dyn Fn() -> Result<(), LoadError>) -> Result<T, LoadError> + Sync,
 ) -> Result<T, LoadError> {

@@ -5,15 +5,18 @@ use super::sessions::{OBJECTIVE_HELP, Paced, Slo};
 use tare_load::{Curve, NoCurve};
 use tare_text::{Key, Value};
 
-pub const fn tables<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S> {
+pub(crate) const fn tables<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S> {
     Key::whole("tables", "number of tables sbtest1, sbtest2 ...", (1, 10_000), get, set)
 }
 
-pub const fn rows<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S> {
+pub(crate) const fn rows<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S> {
     Key::whole("rows", "rows per table", (1, i32::MAX as u64), get, set)
 }
 
-pub const fn distribution<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> Result<(), String>) -> Key<S> {
+pub(crate) const fn distribution<S>(
+    get: fn(&S) -> Option<Value>,
+    set: fn(&mut S, &Value) -> Result<(), String>,
+) -> Key<S> {
     Key::words(
         "distribution",
         "how ids are drawn: uniform, zipfian or zipfian:EXPONENT, special, pareto or gaussian as in sysbench; \
@@ -29,12 +32,12 @@ const RATE_HELP: &str = "transactions per second over all threads (open loop); a
 const TRANSACTIONS: &str = "transactions per second";
 
 /// The rate of an open loop, for loads with a constant rate only.
-pub const fn rate<S>(get: fn(&S) -> Option<f64>, set: fn(&mut S, f64)) -> Key<S> {
+pub(crate) const fn rate<S>(get: fn(&S) -> Option<f64>, set: fn(&mut S, f64)) -> Key<S> {
     Key::positive(RATE, RATE_HELP, TRANSACTIONS, get, set)
 }
 
 /// The rate of an open loop, for loads whose rate may also change or be searched for.
-pub const fn rate_of_pace<S: Load + Paced>() -> Key<S> {
+pub(crate) const fn rate_of_pace<S: Load + Paced>() -> Key<S> {
     Key::words(
         RATE,
         "transactions per second over all threads (open loop): one rate, or over each sample 100 to 2000, 100 to 2000 \
@@ -49,7 +52,7 @@ pub const fn rate_of_pace<S: Load + Paced>() -> Key<S> {
     )
 }
 
-pub const fn objective<S: Load + Paced>() -> Key<S> {
+pub(crate) const fn objective<S: Load + Paced>() -> Key<S> {
     Key::words(
         "objective",
         OBJECTIVE_HELP,
@@ -59,7 +62,7 @@ pub const fn objective<S: Load + Paced>() -> Key<S> {
 }
 
 /// Whether the data are read before the first sample.
-pub const fn preload<S>(get: fn(&S) -> Option<bool>, set: fn(&mut S, bool)) -> Key<S> {
+pub(crate) const fn preload<S>(get: fn(&S) -> Option<bool>, set: fn(&mut S, bool)) -> Key<S> {
     Key::switch(
         "preload",
         "on: every table and every index is read from end to end before the first sample, and the trial fails where the \
@@ -69,7 +72,7 @@ pub const fn preload<S>(get: fn(&S) -> Option<bool>, set: fn(&mut S, bool)) -> K
     )
 }
 
-pub const fn warmup_runs<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S> {
+pub(crate) const fn warmup_runs<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) -> Key<S> {
     Key::whole(
         "warmup_runs",
         "executions of each query (dbt3) or runs of the program (command) before the measured ones (sampling.samples), left \
@@ -81,7 +84,7 @@ pub const fn warmup_runs<S>(get: fn(&S) -> Option<u64>, set: fn(&mut S, u64)) ->
 }
 
 /// The script that an external program runs.
-pub const fn script<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> Result<(), String>) -> Key<S> {
+pub(crate) const fn script<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> Result<(), String>) -> Key<S> {
     Key::words(
         "script",
         "sysbench: one of its scripts (oltp_read_only, oltp_point_select, bulk_insert ...) or the path of your \
@@ -92,10 +95,10 @@ pub const fn script<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> 
     )
 }
 
-pub const fn options<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> Result<(), String>) -> Key<S> {
+pub(crate) const fn options<S>(get: fn(&S) -> Option<Value>, set: fn(&mut S, &Value) -> Result<(), String>) -> Key<S> {
     Key::words("options", "sysbench, pgbench: further options of the program, written as on a command line", get, set)
 }
 
-pub const fn program<S>(get: fn(&S) -> Option<&String>, set: fn(&mut S, String)) -> Key<S> {
+pub(crate) const fn program<S>(get: fn(&S) -> Option<&String>, set: fn(&mut S, String)) -> Key<S> {
     Key::text("program", "sysbench, pgbench: path of the program; absent: found as usual", get, set)
 }

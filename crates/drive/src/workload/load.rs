@@ -202,7 +202,7 @@ impl ServerAt {
     }
 
     /// The thread behind a session, if it can be observed.
-    pub fn serving(self, session: &mut dyn Session) -> Result<Option<ThreadRef>, SqlError> {
+    pub(crate) fn serving(self, session: &mut dyn Session) -> Result<Option<ThreadRef>, SqlError> {
         match self {
             Self::Here => session.server_thread(),
             Self::Partner => Ok(session.thread_number()?.map(ThreadRef::elsewhere)),
@@ -239,7 +239,7 @@ pub struct LoadContext<'a> {
 }
 
 impl<'a> LoadContext<'a> {
-    pub fn server(&self) -> Result<&'a dyn Server, LoadError> {
+    pub(crate) fn server(&self) -> Result<&'a dyn Server, LoadError> {
         self.server.ok_or(LoadError::NoServer)
     }
 }

@@ -33,7 +33,7 @@ pub struct Measured {
 
 impl Measured {
     /// The figures of the load generator, and the data recorded with them.
-    pub fn of_sample(sample: &Sample, surroundings: Surroundings) -> Self {
+    pub(crate) fn of_sample(sample: &Sample, surroundings: Surroundings) -> Self {
         let mut metrics = vec![(metric::TPS, sample.tps()), (metric::QPS, sample.qps())];
         if let Some(l) = sample.latency_ms {
             metrics.extend([
@@ -77,7 +77,7 @@ impl Measured {
         self.histograms.insert(format!("{LATENCIES}_of_{name}"), slice.latencies.encode());
     }
 
-    pub fn seen_by_the_load(sample: &Sample) -> BTreeMap<String, f64> {
+    pub(crate) fn seen_by_the_load(sample: &Sample) -> BTreeMap<String, f64> {
         let mut seen = stalled(&sample.stalls);
         seen.insert("restarts".to_owned(), sample.restarts as f64);
         seen.insert("reconnects".to_owned(), sample.reconnects as f64);
@@ -164,7 +164,7 @@ const FEW: f64 = 20.0;
 const READINGS: usize = 5;
 
 /// Number of seconds with less than half the median throughput; None if there are too few readings or transactions.
-pub fn slow_seconds(tps_each_second: &[f64]) -> Option<f64> {
+fn slow_seconds(tps_each_second: &[f64]) -> Option<f64> {
     let mut sorted = tps_each_second.to_vec();
     sorted.sort_by(f64::total_cmp);
     let median = *sorted.get(sorted.len() / 2).filter(|median| sorted.len() >= READINGS && **median >= FEW)?;
@@ -172,7 +172,7 @@ pub fn slow_seconds(tps_each_second: &[f64]) -> Option<f64> {
 }
 
 /// Covariates of the stalls: periods without a completed transaction.
-pub fn stalled(stalls: &[Stall]) -> BTreeMap<String, f64> {
+fn stalled(stalls: &[Stall]) -> BTreeMap<String, f64> {
     let of = |of_client: bool| stalls.iter().filter(move |stall| stall.of_client == of_client);
     // An empty sum is -0.
     let sum = |of_client| of(of_client).fold(0.0, |sum, stall| sum + stall.length_s);

@@ -13,8 +13,8 @@
 //! | `program/` | external programs as clients: found, bound, paired, their output parsed |
 //! | `oltp/`, `dbt3/`, `counters/`, `command/`, `sysbench/`, `pgbench/`, `sql/`, `tpcc/` | the loads |
 
-pub mod command;
-pub mod counters;
+mod command;
+mod counters;
 pub mod dbt3;
 mod error;
 #[cfg(test)]
@@ -24,19 +24,20 @@ mod keys;
 mod load;
 mod measured;
 pub mod oltp;
-pub mod pgbench;
+mod pgbench;
 mod pool;
 pub mod program;
 mod registry;
 pub mod sessions;
 pub mod sql;
-pub mod sysbench;
+mod sysbench;
 pub mod tpcc;
 
 pub use error::{FillError, LoadError, SessionError};
 pub use fill::sessions_on;
 pub use load::{FillJob, Filled, Host, Load, LoadContext, Progress, ServerAt, Settle, TrialSize};
 pub use measured::{Driven, Extra, Measured, Pool};
-pub use pool::{PoolContents, Warm};
+pub(crate) use pool::PoolContents;
+pub use pool::Warm;
 pub use registry::AnyLoad;
 pub use tare_load::MOST_THREADS;

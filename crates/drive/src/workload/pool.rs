@@ -12,7 +12,7 @@ const RESIDENT: f64 = 0.99;
 
 /// Queries the content of the pool during a trial.
 #[derive(Clone, Copy)]
-pub struct PoolContents<'a> {
+pub(crate) struct PoolContents<'a> {
     connect: &'a Connect<'a>,
     dialect: &'static dyn Dialect,
     /// Pages in the pool before any data was read, which a server always holds. 0 if the server loads data at its
@@ -23,7 +23,7 @@ pub struct PoolContents<'a> {
 
 impl<'a> PoolContents<'a> {
     /// Queries a server that this program started; None if it has no pool, or does not report its content.
-    pub fn at_start(stage: &LoadContext<'a>) -> Option<Self> {
+    pub(crate) fn at_start(stage: &LoadContext<'a>) -> Option<Self> {
         if stage.server.is_none() && stage.server_at != ServerAt::Partner {
             return None;
         }
@@ -33,11 +33,11 @@ impl<'a> PoolContents<'a> {
     }
 
     /// For a server that an earlier trial has warmed up: the few hundred pages that it always holds count as data.
-    pub fn of_warm(stage: &LoadContext<'a>) -> Option<Self> {
+    pub(crate) fn of_warm(stage: &LoadContext<'a>) -> Option<Self> {
         Self::at_start(stage).map(|contents| Self { at_start: 0, ..contents })
     }
 
-    pub fn now(&self) -> Option<Pool> {
+    pub(crate) fn now(&self) -> Option<Pool> {
         let PoolPages { held, .. } = pages(self.connect, self.dialect)?;
         let held_pages = held.saturating_sub(self.at_start);
         Some(Pool {
@@ -47,7 +47,7 @@ impl<'a> PoolContents<'a> {
     }
 }
 
-pub fn all_read(held: Option<PoolContents<'_>>) -> Result<String, LoadError> {
+pub(crate) fn all_read(held: Option<PoolContents<'_>>) -> Result<String, LoadError> {
     match held.and_then(|held| held.now()) {
         Some(pool) if pool.fraction() < RESIDENT => {
             Err(LoadError::NotResident { held: pool.held_pages, data: pool.data_pages })
@@ -57,7 +57,7 @@ pub fn all_read(held: Option<PoolContents<'_>>) -> Result<String, LoadError> {
     }
 }
 
-pub fn in_words(pool: &Pool) -> String {
+pub(crate) fn in_words(pool: &Pool) -> String {
     let Pool { held_pages, data_pages } = pool;
     format!("the server's pool then held {held_pages} pages of data, the tables and indexes have {data_pages}")
 }
@@ -77,19 +77,19 @@ pub struct Warm<'a> {
 impl<'a> Warm<'a> {
     /// Reads every table and every index from end to end if requested, and verifies the pool if the server reports its
     /// content. Call it before the first client connects.
-    pub fn up(preload: bool, stage: &LoadContext<'a>) -> Result<Self, LoadError> {
+    pub(crate) fn up(preload: bool, stage: &LoadContext<'a>) -> Result<Self, LoadError> {
         let held = PoolContents::at_start(stage);
         let applied = if preload { vec![read_all(stage, held)?] } else { Vec::new() };
         Ok(Self::with(held, applied))
     }
 
     /// For a load that has warmed the server up itself, and verified what it applied.
-    pub fn with(held: Option<PoolContents<'a>>, applied: Vec<AppliedSetting>) -> Self {
+    pub(crate) fn with(held: Option<PoolContents<'a>>, applied: Vec<AppliedSetting>) -> Self {
         Self { held, before: held.and_then(|held| held.now()), applied }
     }
 
     /// Adds the pool before and after the samples to the results.
-    pub fn around(self, driven: Driven) -> Driven {
+    pub(crate) fn around(self, driven: Driven) -> Driven {
         let pool = self.before.zip(self.held.and_then(|held| held.now()));
         Driven { pool, applied: [self.applied, driven.applied].concat(), ..driven }
     }

@@ -154,19 +154,19 @@ impl SqlState {
         bytes.try_into().ok().filter(|_| is_one).map(Self)
     }
 
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         // Always ASCII, by construction.
         std::str::from_utf8(&self.0).unwrap_or_default()
     }
 
     /// The two characters that related states share.
-    pub fn class(&self) -> &str {
+    pub(crate) fn class(&self) -> &str {
         &self.as_str()[..2]
     }
 }
 
 impl Code {
-    pub fn is_state(self, state: &str) -> bool {
+    pub(crate) fn is_state(self, state: &str) -> bool {
         matches!(self, Self::State(found) if found.as_str() == state)
     }
 }

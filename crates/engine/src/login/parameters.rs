@@ -43,7 +43,7 @@ impl Login {
     /// Takes from `other` what is missing here. Socket and host are taken together: the socket of one is never
     /// combined with the host of the other.
     #[must_use]
-    pub fn or(self, other: Self) -> Self {
+    pub(crate) fn or(self, other: Self) -> Self {
         let placed = self.socket.is_some() || self.host.is_some();
         let (socket, host) = if placed { (self.socket, self.host) } else { (other.socket, other.host) };
         Self {

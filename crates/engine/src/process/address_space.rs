@@ -36,13 +36,13 @@ pub enum Aslr {
     On,
     /// Not randomised: always the same layout.
     Off,
-    /// Not randomised, shifted by an amount that depends on this number, from 1 to [`Aslr::LAYOUTS`]: repeatable.
+    /// Not randomised, shifted by an amount that depends on this number, from 1 to `Aslr::LAYOUTS`: repeatable.
     Layout(u16),
 }
 
 impl Aslr {
-    pub const LAYOUTS: u16 = (SPREAD_PAGES - 1) as u16;
-    pub const LEVELS: &str = "on, off or layout:N with N from 1 to 32767";
+    const LAYOUTS: u16 = (SPREAD_PAGES - 1) as u16;
+    const LEVELS: &str = "on, off or layout:N with N from 1 to 32767";
 
     /// The soft stack limit that produces this layout, bytes.
     pub(crate) fn stack_limit(self) -> Option<u64> {

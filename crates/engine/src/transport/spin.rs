@@ -27,11 +27,11 @@ pub(super) struct Spin {
 }
 
 impl Spin {
-    pub fn of(all: Spinning) -> Self {
+    pub(crate) fn of(all: Spinning) -> Self {
         Self { all, unreported: Duration::ZERO }
     }
 
-    pub fn add(&mut self, spun: Duration) {
+    pub(crate) fn add(&mut self, spun: Duration) {
         self.unreported += spun;
         if self.unreported >= SAY_AFTER {
             self.say();

@@ -178,7 +178,7 @@ pub struct Losses {
 }
 
 impl Losses {
-    pub fn leaves_nothing(&self) -> bool {
+    pub(crate) fn leaves_nothing(&self) -> bool {
         [self.a, self.b].iter().any(|side| side.lost > 0 && side.lost == side.trials)
     }
 }

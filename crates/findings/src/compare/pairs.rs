@@ -23,9 +23,9 @@ pub(super) struct Values {
     /// The design of the residuals after adjustment by a probe; without a probe, equal to `design`.
     left: Design<'static>,
     /// Whether consecutive trials of the verdict's data are shown to be correlated.
-    drifted: bool,
+    pub drifted: bool,
     /// Two runs: the largest correlation of neighbours that they do not exclude, and the design with it.
-    unseen: Option<(f64, Design<'static>)>,
+    pub unseen: Option<(f64, Design<'static>)>,
     /// The probe's readings alongside the trials of A and of B, if they adjust the comparison.
     pub probes: Option<[Vec<f64>; 2]>,
     /// What rounding hides of A and of B.
@@ -59,7 +59,7 @@ pub(super) struct Pair {
 
 impl Pair {
     /// The data that verdicts are based on: adjusted by the probe if declared in advance.
-    pub fn arms<'p>(&self, values: &'p Values) -> Arms<'p> {
+    pub(crate) fn arms<'p>(&self, values: &'p Values) -> Arms<'p> {
         let plain = self.plain(values);
         match &values.probes {
             Some([a, b]) => Arms { design: Design::Probed { probes: [a, b], trials: &values.left }, ..plain },
@@ -68,7 +68,7 @@ impl Pair {
     }
 
     /// The probe's own readings, if they adjust the comparison.
-    pub fn probe_arms<'p>(&self, values: &'p Values) -> Option<Arms<'p>> {
+    pub(crate) fn probe_arms<'p>(&self, values: &'p Values) -> Option<Arms<'p>> {
         let [a, b] = values.probes.as_ref()?;
         let design = match values.design {
             Design::Apart(_) => Design::Apart(drift_of([a, b]).0),
@@ -78,7 +78,7 @@ impl Pair {
     }
 
     /// Ratio of the width of the verdict's interval to that for independent trials.
-    pub fn widened(&self) -> f64 {
+    pub(crate) fn widened(&self) -> f64 {
         let values = &self.all;
         let Design::Apart(_) = values.left else { return 1.0 };
         let independent = Values { left: Design::Independent, design: Design::Independent, ..values.clone() };
@@ -89,23 +89,13 @@ impl Pair {
         width(values).zip(width(&independent)).map_or(1.0, |(found, independent)| found / independent)
     }
 
-    /// The values of two runs as if neighbours had the correlation [`Pair::unseen`]; other values unchanged.
-    pub fn if_drifted(&self) -> Values {
+    /// The values of two runs as if neighbours had the correlation [`Values::unseen`]; other values unchanged.
+    pub(crate) fn if_drifted(&self) -> Values {
         Values { design: self.all.unseen.map_or(self.all.design, |(_, design)| design), ..self.all.clone() }
     }
 
-    /// The largest correlation of neighbours that two runs do not exclude; none within one run.
-    pub fn unseen(&self) -> Option<f64> {
-        self.all.unseen.map(|(correlation, _)| correlation)
-    }
-
-    /// Whether consecutive trials are shown to be correlated.
-    pub fn drifted(&self) -> bool {
-        self.all.drifted
-    }
-
     /// The data of the unadjusted interval that is shown alongside.
-    pub fn plain<'p>(&self, values: &'p Values) -> Arms<'p> {
+    pub(crate) fn plain<'p>(&self, values: &'p Values) -> Arms<'p> {
         Arms {
             a: &values.a,
             b: &values.b,
@@ -116,7 +106,7 @@ impl Pair {
     }
 
     /// The values least favourable to a verdict, with the share of time taken; none if the disturbance has no bound.
-    pub fn against(&self, verdict: Verdict) -> Option<(&Values, f64)> {
+    pub(crate) fn against(&self, verdict: Verdict) -> Option<(&Values, f64)> {
         let bounded = self.bounded.as_ref()?;
         match verdict {
             Verdict::Slower => Some((&bounded.against_slower, bounded.taken[1])),
@@ -126,7 +116,7 @@ impl Pair {
     }
 
     /// The values without disturbed trials: all values if none was disturbed.
-    pub fn undisturbed(&self) -> &Values {
+    pub(crate) fn undisturbed(&self) -> &Values {
         self.clean.as_ref().unwrap_or(&self.all)
     }
 }
@@ -266,7 +256,7 @@ pub(crate) struct Origin {
 const FEWEST_PROBED: usize = 4;
 
 impl Origin {
-    pub fn of(a: (Side<'_>, &Run<'_>), b: (Side<'_>, &Run<'_>)) -> Self {
+    pub(crate) fn of(a: (Side<'_>, &Run<'_>), b: (Side<'_>, &Run<'_>)) -> Self {
         let adjusts = |side: Side<'_>| probes::declared(side.results).adjusts();
         let together = std::ptr::eq(a.0.results, b.0.results);
         let known: Vec<&[f64]> = [a.1, b.1].iter().filter_map(|run| run.order.as_deref()).collect();
@@ -280,11 +270,11 @@ impl Origin {
         }
     }
 
-    pub fn probe(&self) -> Option<Probe> {
+    pub(crate) fn probe(&self) -> Option<Probe> {
         self.probe
     }
 
-    pub fn together(&self) -> bool {
+    pub(crate) fn together(&self) -> bool {
         self.together
     }
 
@@ -352,7 +342,7 @@ impl Origin {
     }
 
     /// The design of `n` trials of a condition each that are not paired by blocks.
-    pub fn design(&self, n: [usize; 2]) -> Design<'static> {
+    pub(crate) fn design(&self, n: [usize; 2]) -> Design<'static> {
         if self.together { Design::Independent } else { Design::Apart(self.inflations(n)) }
     }
 

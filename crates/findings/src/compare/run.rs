@@ -124,7 +124,7 @@ pub(crate) fn joined_by(
 
 /// The effect of drift within two runs on the intervals of judged metrics.
 fn drifted(pairs: &[Pair]) -> Option<Note> {
-    let judged = pairs.iter().filter(|pair| pair.comparison.judged).map(|pair| (pair.widened(), pair.drifted()));
+    let judged = pairs.iter().filter(|pair| pair.comparison.judged).map(|pair| (pair.widened(), pair.all.drifted));
     let (widest, shown) = judged.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     // Rounded to a tenth, as displayed, so that equal notes of several sides are merged.
     (widest > WIDER).then(|| Note::Drifted { widest: (10.0 * widest).round() / 10.0, shown })
@@ -134,7 +134,7 @@ fn drifted(pairs: &[Pair]) -> Option<Note> {
 fn undetected_drift(judged: &[Pair], min_effect: f64) -> Option<Note> {
     let pair = undetected(judged, min_effect)?;
     let MetricComparison { name, verdict, trials_a, trials_b, .. } = &pair.comparison;
-    let (trials, correlation) = ((*trials_a).min(*trials_b), pair.unseen()?);
+    let (trials, (correlation, _)) = ((*trials_a).min(*trials_b), pair.all.unseen?);
     Some(Note::DriftUnseen { metric: name.clone(), verdict: *verdict, trials, correlation })
 }
 

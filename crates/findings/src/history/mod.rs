@@ -14,5 +14,4 @@ pub use model::{
     Change, ChangedFact, ERROR_RATE, Gate, History, HistoryError, MetricHistory, NotTested, Options, Place, Point,
     Segment, Since, Slower,
 };
-pub use run::{Run, commit_of, in_order};
-pub use tare_stats::change_points::SHORTEST;
+pub use run::{Run, in_order};

@@ -12,8 +12,7 @@ pub struct Run {
     pub name: String,
     /// Start of its first trial, RFC 3339 in UTC; none if not recorded.
     pub time: Option<String>,
-    /// The commit that it measured, in hexadecimal digits; [`commit_of`] its name, unless a more reliable source is
-    /// known.
+    /// The commit that it measured, in hexadecimal digits: the one in its name, unless a more reliable source is known.
     pub commit: Option<String>,
     /// Conditions that it was to measure and that have no value.
     pub(super) lacks: Vec<String>,
@@ -85,7 +84,7 @@ pub fn in_order(runs: &mut [Run]) -> bool {
 
 /// The commit in a name: a word of 7 to 40 hexadecimal digits, with `g` before it as `git describe` writes it, or with
 /// both digits and letters: other words of digits are dates and counters. The last of several.
-pub fn commit_of(name: &str) -> Option<String> {
+pub(crate) fn commit_of(name: &str) -> Option<String> {
     let is_hash = |word: &str| (7..=40).contains(&word.len()) && word.chars().all(|c| c.is_ascii_hexdigit());
     let of_word = |word: &'_ str| -> Option<String> {
         let described = word.strip_prefix('g').filter(|hash| is_hash(hash));

@@ -34,7 +34,7 @@ pub fn of_results(claim: &Claim, results: &Results) -> Reproduced {
 }
 
 /// The verdict on a figure that was measured in `elapsed_s` seconds.
-pub fn judge(claim: &Claim, figure: Option<Figure>, elapsed_s: f64) -> Reproduced {
+pub(crate) fn judge(claim: &Claim, figure: Option<Figure>, elapsed_s: f64) -> Reproduced {
     let open = |figure, why, needs_s| Reproduced::NotDecided(Open { figure, why, needs_s });
     let Some((figure, ci)) = figure.clone().and_then(|figure| figure.ci.map(|ci| (figure, ci))) else {
         let why = if elapsed_s > 0.0 { Why::TooFew } else { Why::NotRun };

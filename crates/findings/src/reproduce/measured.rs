@@ -16,14 +16,14 @@ use tare_stats::{Estimate, Interval, spread, trials};
 const REPEATED: (&str, &str) = ("side", "b");
 
 /// The conditions of a claim, A and B, and the condition of its experiment that was measured twice.
-pub struct Sides<'r> {
+pub(crate) struct Sides<'r> {
     a: ConditionTrials<'r>,
     b: Option<ConditionTrials<'r>>,
     twice: Option<[ConditionTrials<'r>; 2]>,
 }
 
 /// Finds the conditions of a claim by their levels; none if A was not measured, or B of a claim that has one.
-pub fn conditions_of<'r>(claim: &Claim, results: &'r Results) -> Option<Sides<'r>> {
+pub(crate) fn conditions_of<'r>(claim: &Claim, results: &'r Results) -> Option<Sides<'r>> {
     let all = collect::conditions(results);
     let is_repeated =
         |condition: &ConditionTrials<'_>| condition.levels.get(REPEATED.0).is_some_and(|side| side == REPEATED.1);
@@ -56,7 +56,7 @@ fn of_pairs(a: &mut ConditionTrials<'_>, b: &mut ConditionTrials<'_>) {
 }
 
 impl Sides<'_> {
-    pub fn clean(&self) -> Self {
+    pub(crate) fn clean(&self) -> Self {
         let twice = self.twice.as_ref().map(|[one, other]| [one.clean(), other.clean()]);
         Self { a: self.a.clean(), b: self.b.as_ref().map(ConditionTrials::clean), twice }
     }
@@ -68,7 +68,7 @@ fn own(levels: &Levels) -> impl Iterator<Item = (&String, &String)> {
 }
 
 /// The figure of a claim; none if its conditions or its metric were not measured, or values are not positive.
-pub fn measured(claim: &Claim, sides: &Sides<'_>) -> Option<Figure> {
+pub(crate) fn measured(claim: &Claim, sides: &Sides<'_>) -> Option<Figure> {
     let Sides { a, b, twice } = sides;
     let names = metrics(claim, a);
     let first = names.first()?;

@@ -10,6 +10,5 @@ mod judge;
 mod measured;
 mod model;
 
-pub use judge::{judge, of_results};
-pub use measured::{conditions_of, measured};
+pub use judge::of_results;
 pub use model::{Again, Claimed, Figure, Open, Reproduced, Why};

@@ -59,7 +59,7 @@ impl Part {
     pub(crate) const WORK: [Self; 4] = [Self::ClientUser, Self::ClientSystem, Self::ServerUser, Self::ServerSystem];
 
     /// The name for scripts: `client_user`, `lock:NAME` ...
-    pub fn name(&self) -> Cow<'static, str> {
+    fn name(&self) -> Cow<'static, str> {
         match self {
             Self::Lock(name) | Self::Futex(name) => Cow::Owned(format!("lock:{name}")),
             other => Cow::Borrowed(other.into()),

@@ -15,12 +15,12 @@ pub(super) struct Accused {
 
 impl Accused {
     /// A suspect that is identified by the time of these parts alone.
-    pub fn plain(trials: &Trials<'_, '_>, suspect: Suspect, of: &[Part]) -> Self {
+    pub(crate) fn plain(trials: &Trials<'_, '_>, suspect: Suspect, of: &[Part]) -> Self {
         Self { suspect, time: sum(trials, of), counts: None, counts_p: None }
     }
 
     /// Adds the counts in A and in B, and the test of their difference.
-    pub fn counted(self, (counts, found): Counts) -> Self {
+    pub(crate) fn counted(self, (counts, found): Counts) -> Self {
         Self { counts: Some(counts), counts_p: Some(found.p_value), ..self }
     }
 }

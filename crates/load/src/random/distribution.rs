@@ -109,7 +109,7 @@ impl fmt::Display for Distribution {
 
 impl Distribution {
     /// The names that parse without a parameter, for suggestions.
-    pub const NAMES: [&str; 5] = ["uniform", "zipfian", "special", "pareto", "gaussian"];
+    pub(crate) const NAMES: [&str; 5] = ["uniform", "zipfian", "special", "pareto", "gaussian"];
 
     /// The limits of the parameter of a distribution, also in words; none for a name without a parameter.
     pub fn limits(name: &str) -> Option<(RangeInclusive<f64>, &'static str)> {
@@ -144,11 +144,6 @@ impl Distribution {
             Self::Exponential { decay } => Shape::Exponential { decay, share: -(-decay).exp_m1() },
         };
         Draw { a, b, n: n as f64, shape }
-    }
-
-    /// One number from `[a, b]`. For many from one range, [`Distribution::over`] is cheaper.
-    pub fn draw(self, random: &mut Random, a: u64, b: u64) -> u64 {
-        self.over(a, b).draw(random)
     }
 }
 

@@ -165,7 +165,7 @@ proptest! {
     fn every_draw_stays_in_its_range(seed: u64, a in 0u64..1_000_000_000_000, span in 0u64..1_000_000_000_000) {
         let mut random = Random::new(seed, Purpose::Transactions, 0);
         for name in names() {
-            let drawn = name.parse::<Distribution>().unwrap().draw(&mut random, a, a + span);
+            let drawn = name.parse::<Distribution>().unwrap().over(a, a + span).draw(&mut random);
             prop_assert!((a..=a + span).contains(&drawn), "{name}: {drawn}");
         }
     }
@@ -176,7 +176,7 @@ fn a_range_of_one_key_gives_that_key() {
     let mut random = Random::new(0, Purpose::Transactions, 0);
     for name in names() {
         let distribution: Distribution = name.parse().unwrap();
-        assert!((0..100).all(|_| distribution.draw(&mut random, 5, 5) == 5), "{name}");
-        assert_eq!(distribution.draw(&mut random, 5, 2), 5, "an empty range counts as its start");
+        assert!((0..100).all(|_| distribution.over(5, 5).draw(&mut random) == 5), "{name}");
+        assert_eq!(distribution.over(5, 2).draw(&mut random), 5, "an empty range counts as its start");
     }
 }

@@ -50,7 +50,7 @@ pub struct Drift {
 ///
 /// # Errors
 /// [`crate::NoiseError::Bind`] when this process may not run there.
-pub fn measure_drift(cpu: u32, duration: Duration) -> Result<Option<Drift>> {
+pub(crate) fn measure_drift(cpu: u32, duration: Duration) -> Result<Option<Drift>> {
     let own = Some(CpuSet::from(cpu));
     let mut probe = Probe::new(ProbeCpus { workers: vec![own.clone()], pair: [None, own] })?;
     let memory: Vec<u64> = (0..(JOB_BYTES / 8) as u64).collect();

@@ -53,7 +53,7 @@ pub struct Jitter {
 /// # Errors
 /// [`NoiseError::Bind`] when this process may not run on that CPU; [`NoiseError::Thread`] when no thread can be
 /// started.
-pub fn measure_jitter(cpu: u32, duration: Duration) -> Result<Jitter> {
+pub(crate) fn measure_jitter(cpu: u32, duration: Duration) -> Result<Jitter> {
     let spinner = || {
         bind_thread(ThreadRef::of_this_thread(), &CpuSet::from(cpu))
             .map_err(|source| NoiseError::Bind { cpu, source })?;

@@ -10,8 +10,8 @@ mod limits;
 mod processes;
 mod settings;
 
-pub use drift::{Drift, Left, measure_drift};
+pub use drift::{Drift, Left};
 pub use examine::{Diagnosis, Options, examine};
 pub use finding::{Finding, Severity};
-pub use jitter::{Bucket, Jitter, measure_jitter};
+pub use jitter::{Bucket, Jitter};
 pub use processes::CpuUser;

@@ -31,18 +31,18 @@ impl CpuTimes {
     }
 
     /// All time, including idle and stolen time.
-    pub fn total(&self) -> u64 {
+    pub(crate) fn total(&self) -> u64 {
         self.busy() + self.idle + self.iowait + self.steal
     }
 
     /// Time in which this machine itself worked: neither idle nor stolen.
-    pub fn busy(&self) -> u64 {
+    pub(crate) fn busy(&self) -> u64 {
         self.user + self.nice + self.system + self.irq + self.softirq
     }
 
     /// Field-wise difference; a field that decreased (iowait may, proc_stat(5)) counts as zero.
     #[must_use]
-    pub fn since(&self, earlier: &Self) -> Self {
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
         Self {
             user: self.user.saturating_sub(earlier.user),
             nice: self.nice.saturating_sub(earlier.nice),
@@ -57,7 +57,7 @@ impl CpuTimes {
 
     /// The sum of both, field by field.
     #[must_use]
-    pub fn plus(&self, other: &Self) -> Self {
+    pub(crate) fn plus(&self, other: &Self) -> Self {
         Self {
             user: self.user + other.user,
             nice: self.nice + other.nice,

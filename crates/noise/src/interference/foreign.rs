@@ -41,7 +41,7 @@ impl CpuUse {
     }
 
     /// Reads the counters of `system` as they are now.
-    pub fn take_from(system: &System) -> Self {
+    fn take_from(system: &System) -> Self {
         let taken = Instant::now();
         let (cpus, _) = parse_stat(&system.read_optional("/proc/stat").unwrap_or_default());
         let process = |name: String| {

@@ -5,7 +5,6 @@ mod foreign;
 mod snapshot;
 mod throttling;
 
-pub use counters::CpuTimes;
 pub use foreign::{CpuUse, Foreign};
 pub use snapshot::Snapshot;
 pub use throttling::{Throttled, Throttling};

@@ -29,7 +29,7 @@ impl Snapshot {
     }
 
     /// Reads the counters of `system` as they are now.
-    pub fn take_from(system: &System) -> Self {
+    pub(crate) fn take_from(system: &System) -> Self {
         let text = |path: &str| system.read_optional(path).unwrap_or_default();
         let (cpus, stat) = parse_stat(&text("/proc/stat"));
         let mut pressure = BTreeMap::new();

@@ -17,7 +17,7 @@ pub enum Format {
 
 impl Format {
     /// The value of the file's text `raw`, in a normalized form for comparison.
-    pub fn value(self, raw: &str) -> String {
+    pub(crate) fn value(self, raw: &str) -> String {
         let text = raw.trim();
         match self {
             Self::Plain => text.to_owned(),
@@ -29,7 +29,7 @@ impl Format {
     }
 
     /// The text to write to restore `raw`: the same bytes, or the chosen word.
-    pub fn written(self, raw: &str) -> String {
+    pub(crate) fn written(self, raw: &str) -> String {
         match self {
             Self::Plain | Self::CpuList => raw.to_owned(),
             Self::Choice => self.value(raw),

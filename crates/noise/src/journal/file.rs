@@ -31,7 +31,7 @@ pub struct Journal {
 
 impl Journal {
     /// The journal in `state_dir`, which need not exist yet.
-    pub fn new(state_dir: &Path) -> Self {
+    pub(crate) fn new(state_dir: &Path) -> Self {
         Self { folder: state_dir.to_owned(), name: FILE }
     }
 
@@ -41,7 +41,7 @@ impl Journal {
     }
 
     /// Whether `state_dir` contains a journal of settings or affinities that is not empty. This only needs permission
-    /// to search the folder, so an ordinary user can see that settings of root ([`crate::ROOT_STATE_DIR`]) are left to
+    /// to search the folder, so an ordinary user can see that settings of root (`/var/lib/tare`) are left to
     /// restore.
     pub fn pending(state_dir: &Path) -> bool {
         [FILE, AFFINITIES].into_iter().any(|name| fs::symlink_metadata(state_dir.join(name)).is_ok_and(|m| m.len() > 0))

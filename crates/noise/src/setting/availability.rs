@@ -69,7 +69,7 @@ impl Level {
 
     /// The command with which an administrator can set this level until the next reboot. `None` if this machine has no
     /// such file, or one command is not enough.
-    pub fn command(&self, system: &System) -> Option<String> {
+    pub(crate) fn command(&self, system: &System) -> Option<String> {
         if self.setting() == Setting::Frequency {
             return None;
         }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 const STYLE: &str = include_str!("../html/style.css");
 
 /// Turns an `svg` element into a complete document with a white background.
-pub fn standalone(svg: &str) -> String {
+pub(crate) fn standalone(svg: &str) -> String {
     let svg = characters_of_xml(svg);
     let Some((head, rest)) = svg.split_once('>') else {
         return "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1\" height=\"1\"></svg>\n".to_owned();
@@ -31,7 +31,7 @@ fn without(head: &str, attribute: &str) -> String {
 
 /// Replaces characters that XML 1.0 (section 2.2) cannot represent, with which a picture is invalid; in HTML they are
 /// errors, and would control the terminal that shows the page.
-pub fn characters_of_xml(text: &str) -> Cow<'_, str> {
+pub(crate) fn characters_of_xml(text: &str) -> Cow<'_, str> {
     let not_allowed = |c: char| c < ' ' && !matches!(c, '\t' | '\n' | '\r') || matches!(c, '\u{fffe}' | '\u{ffff}');
     match text.contains(not_allowed) {
         true => Cow::Owned(text.replace(not_allowed, "\u{fffd}")),

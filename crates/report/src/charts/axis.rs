@@ -15,7 +15,7 @@ const LARGEST: f64 = 1e150;
 const LEAST: f64 = 1e-12;
 
 #[derive(Debug, Clone)]
-pub struct Axis {
+pub(crate) struct Axis {
     low: f64,
     high: f64,
     from: f64,
@@ -28,7 +28,7 @@ pub struct Axis {
 impl Axis {
     /// Like [`Axis::new`], but logarithmic if positive values span so much that a linear axis would hide the small
     /// ones.
-    pub fn spanning(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
+    pub(crate) fn spanning(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
         let values: Vec<f64> = drawable(values).collect();
         let (low, high) =
             values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(*value), high.max(*value)));
@@ -51,7 +51,7 @@ impl Axis {
     }
 
     /// An axis for values of a unit between two pixel positions (`to` may be smaller than `from`).
-    pub fn new(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
+    pub(crate) fn new(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
         let (mut low, mut high) = drawable(values)
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         if low > high {
@@ -77,7 +77,7 @@ impl Axis {
     }
 
     /// Pixel position of a value, limited to the axis.
-    pub fn at(&self, value: f64) -> f64 {
+    pub(crate) fn at(&self, value: f64) -> f64 {
         let share = if self.logarithmic {
             (value.max(self.low) / self.low).ln() / (self.high / self.low).ln()
         } else {
@@ -87,16 +87,16 @@ impl Axis {
         self.from + share * (self.to - self.from)
     }
 
-    pub fn holds(&self, value: f64) -> bool {
+    pub(crate) fn holds(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }
 
-    pub fn starts_at_zero(&self) -> bool {
+    fn starts_at_zero(&self) -> bool {
         self.low == 0.0
     }
 
     /// The label of the axis: name, unit, and whether it starts at zero.
-    pub fn label(&self, metric: &str) -> String {
+    pub(crate) fn label(&self, metric: &str) -> String {
         let unit = if self.scale.unit.is_empty() { String::new() } else { format!(", {}", self.scale.unit) };
         let zero = match (self.logarithmic, self.starts_at_zero()) {
             (true, _) => " (logarithmic axis)",
@@ -116,7 +116,7 @@ impl Axis {
     }
 
     /// Vertical grid lines from `top` to `bottom` with their numbers below.
-    pub fn horizontal(&self, top: f64, bottom: f64) -> Markup {
+    pub(crate) fn horizontal(&self, top: f64, bottom: f64) -> Markup {
         html! {
             @for tick in &self.ticks {
                 @let x = px(self.at(*tick));
@@ -127,7 +127,7 @@ impl Axis {
     }
 
     /// Horizontal grid lines from `left` to `right` without numbers.
-    pub fn lines(&self, left: f64, right: f64) -> Markup {
+    pub(crate) fn lines(&self, left: f64, right: f64) -> Markup {
         html! {
             @for tick in &self.ticks {
                 @let y = px(self.at(*tick));
@@ -137,7 +137,7 @@ impl Axis {
     }
 
     /// Horizontal grid lines from `left` to `right` with their numbers at the left.
-    pub fn vertical(&self, left: f64, right: f64) -> Markup {
+    pub(crate) fn vertical(&self, left: f64, right: f64) -> Markup {
         html! {
             @for tick in &self.ticks {
                 @let y = px(self.at(*tick));
@@ -153,7 +153,7 @@ fn drawable(values: impl Iterator<Item = f64>) -> impl Iterator<Item = f64> {
 }
 
 /// A pixel position with one decimal, which is enough for the eye and saves bytes.
-pub fn px(value: f64) -> String {
+pub(crate) fn px(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
@@ -163,7 +163,7 @@ pub fn px(value: f64) -> String {
 const STRETCH: f64 = 0.3;
 
 /// The values that determine an axis: those of trials, and the ends of intervals as far as the values remain legible.
-pub fn shown(values: impl Iterator<Item = f64>, ends: impl Iterator<Item = f64>) -> Vec<f64> {
+pub(crate) fn shown(values: impl Iterator<Item = f64>, ends: impl Iterator<Item = f64>) -> Vec<f64> {
     let mut shown: Vec<f64> = values.filter(|value| value.is_finite()).collect();
     let (low, high) =
         shown.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
@@ -177,7 +177,7 @@ pub fn shown(values: impl Iterator<Item = f64>, ends: impl Iterator<Item = f64>)
 }
 
 /// Path data of a line through these points; empty without points.
-pub fn through(points: impl Iterator<Item = (f64, f64)>) -> String {
+pub(crate) fn through(points: impl Iterator<Item = (f64, f64)>) -> String {
     let places: Vec<String> = points.map(|(x, y)| format!("{} {}", px(x), px(y))).collect();
     if places.is_empty() { String::new() } else { format!("M{}", places.join("L")) }
 }

@@ -20,7 +20,7 @@ const LETTERS: usize = 34;
 const DIAMOND: usize = 3;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct ClaimLine {
+pub(crate) struct ClaimLine {
     pub name: String,
     /// `None` if only a direction was published.
     pub published: Option<f64>,
@@ -34,7 +34,7 @@ pub struct ClaimLine {
 }
 
 /// Draws the claims for wide pages and for small screens; `what` is the name of the ratio under the axis.
-pub fn draw(title: &str, what: &str, lines: &[ClaimLine]) -> [Markup; 2] {
+pub(crate) fn draw(title: &str, what: &str, lines: &[ClaimLine]) -> [Markup; 2] {
     [WIDE, SLIM].map(|frame| of_frame(title, what, lines, &frame))
 }
 

@@ -18,7 +18,7 @@ const BOTTOM: f64 = 322.0;
 const PIECES: usize = 40;
 
 /// Draws one chart if its lines are legible, otherwise a small multiple for each line.
-pub fn draw(chart: &Curves, frame: &Frame) -> Markup {
+pub(crate) fn draw(chart: &Curves, frame: &Frame) -> Markup {
     if chart.lines.len() > LEGIBLE_LINES {
         return small_multiples::draw(chart, frame);
     }
@@ -122,7 +122,7 @@ pub(super) mod tests {
     use tare_results::metric::Better;
 
     /// `lines` curves that all end within a few pixels of each other.
-    pub fn chart(lines: usize) -> Curves {
+    fn chart(lines: usize) -> Curves {
         let curve = |i: usize| Curve {
             label: format!("strategy-{i}"),
             points: [1.0, 2.0, 4.0, 8.0]

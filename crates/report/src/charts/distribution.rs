@@ -9,21 +9,21 @@ use tare_findings::distributions::{Distribution, Percentile};
 
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 282.0;
-pub const LINES: usize = marks::MEANT;
+pub(crate) const LINES: usize = marks::MEANT;
 /// Percentiles with a number below the axis and a mark on each line.
 const TICKS: [f64; 6] = [50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
 
 /// Width of a number below the axis, in pixels.
 const TICK: f64 = 54.0;
 
-pub struct DistributionLine<'a> {
+pub(crate) struct DistributionLine<'a> {
     pub name: &'a str,
     pub mark: usize,
     pub distribution: &'a Distribution,
 }
 
 /// Draws at most [`LINES`] conditions.
-pub fn draw(of: &str, lines: &[DistributionLine<'_>], frame: &Frame) -> Markup {
+pub(crate) fn draw(of: &str, lines: &[DistributionLine<'_>], frame: &Frame) -> Markup {
     let most = lines.iter().map(|line| line.distribution.count).max().unwrap_or(1).max(10);
     let furthest = (most as f64).log10();
     let x = |nines: f64| frame.left + (nines / furthest).clamp(0.0, 1.0) * (frame.right - frame.left);

@@ -12,10 +12,10 @@ use tare_stats::Interval;
 
 const TOP: f64 = 10.0;
 /// Name and figures are next to the marks, or above them on a small screen.
-pub const WIDE: Frame = Frame { width: 960.0, left: 250.0, right: 760.0, slim: false };
-pub const SLIM: Frame = Frame { left: 20.0, right: 318.0, ..Frame::SLIM };
+pub(crate) const WIDE: Frame = Frame { width: 960.0, left: 250.0, right: 760.0, slim: false };
+pub(crate) const SLIM: Frame = Frame { left: 20.0, right: 318.0, ..Frame::SLIM };
 
-pub struct Dot {
+pub(crate) struct Dot {
     pub name: String,
     /// Mean of its samples, in the metric's unit.
     pub mean: f64,
@@ -23,7 +23,7 @@ pub struct Dot {
     pub disturbed: bool,
 }
 
-pub struct DotRow<'a> {
+pub(crate) struct DotRow<'a> {
     pub label: &'a str,
     /// Number of its mark, the same in every chart of the page; `None` if there are too many conditions for marks.
     pub mark: Option<usize>,
@@ -59,7 +59,7 @@ fn row_height(frame: &Frame) -> f64 {
 }
 
 /// Draws the plot. With `detailed` every trial has a tooltip; without it a trial takes 8 bytes.
-pub fn draw(metric: &str, rows: &[DotRow<'_>], detailed: bool, frame: &Frame) -> Markup {
+pub(crate) fn draw(metric: &str, rows: &[DotRow<'_>], detailed: bool, frame: &Frame) -> Markup {
     let row = row_height(frame);
     let unit = rows.first().map_or("", |row| row.summary.unit.as_str());
     let axis = Axis::new(values(rows).into_iter(), unit, frame.left, frame.right);
@@ -177,7 +177,7 @@ fn label(name: &str, middle: f64, left: f64) -> Markup {
 }
 
 /// Shortens a text to its beginning and end if it is too long.
-pub fn shortened(text: &str, characters: usize) -> String {
+pub(crate) fn shortened(text: &str, characters: usize) -> String {
     let all: Vec<char> = text.chars().collect();
     if all.len() <= characters {
         return text.to_owned();

@@ -13,19 +13,19 @@ const LETTERS_BELOW: usize = 46;
 /// Distance from the end of the plot to the first name below it, with the axis in between.
 const AXIS: f64 = 54.0;
 
-pub struct End<'a> {
+pub(crate) struct End<'a> {
     pub label: &'a str,
     pub mark: usize,
     pub at: (f64, f64),
 }
 
 /// Height of a drawing with this many lines whose plot ends at `bottom`.
-pub fn height(lines: usize, frame: &Frame, bottom: f64) -> f64 {
+pub(crate) fn height(lines: usize, frame: &Frame, bottom: f64) -> f64 {
     if frame.slim && lines > 0 { bottom + AXIS + NAME * lines as f64 } else { bottom + 42.0 }
 }
 
 /// Draws the names of all lines, with leaders if they are next to the plot, which ends at `bottom`.
-pub fn draw(ends: &[End<'_>], frame: &Frame, bottom: f64) -> Markup {
+pub(crate) fn draw(ends: &[End<'_>], frame: &Frame, bottom: f64) -> Markup {
     let (x, letters) = if frame.slim { (9.0, LETTERS_BELOW) } else { (frame.right + 16.0, LETTERS) };
     let placed: Vec<(usize, f64)> = if frame.slim {
         (0..ends.len()).map(|line| (line, bottom + AXIS + 8.0 + NAME * line as f64)).collect()

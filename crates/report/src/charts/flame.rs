@@ -7,7 +7,7 @@ use maud::Markup;
 use tare_findings::figures::percent;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Width {
+pub(crate) enum Width {
     Samples,
     /// Wall-clock time of threads: waiting has another colour than running.
     Time,
@@ -17,7 +17,7 @@ pub enum Width {
 const NOT_RUNNING: [&str; 2] = ["asleep", "ready"];
 
 /// Draws folded call chains; `marked` functions get an outline. `None` for a text without a chain.
-pub fn draw(title: &str, folded: &str, marked: &[&str], width: Width) -> Option<Markup> {
+pub(crate) fn draw(title: &str, folded: &str, marked: &[&str], width: Width) -> Option<Markup> {
     let share = |frame: &Frame<'_>| frame.to - frame.from;
     let look = Look {
         class: &|frame| class(frame, marked, width),

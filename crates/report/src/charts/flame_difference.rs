@@ -12,7 +12,7 @@ const NS_PER_US: f64 = 1e3;
 const SAME: f64 = 0.05;
 
 /// Draws the chains of A and B; `None` if neither has any.
-pub fn draw(title: &str, chains: &[ChainTime]) -> Option<Markup> {
+pub(crate) fn draw(title: &str, chains: &[ChainTime]) -> Option<Markup> {
     let root = Node::of(chains.iter().map(|one| {
         let sides = [one.a_us, one.b_us].map(|us| (us * NS_PER_US) as u64);
         (one.chain.as_str(), sides[0].max(sides[1]), sides)

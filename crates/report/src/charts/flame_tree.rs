@@ -4,27 +4,27 @@ use super::axis::px;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-pub const WIDTH: f64 = 960.0;
+const WIDTH: f64 = 960.0;
 const ROW: f64 = 17.0;
 const DESCRIBED: usize = 8;
 /// Width of a character of a label, in pixels.
 const CHARACTER: f64 = 6.6;
 /// Maximum number of boxes in a drawing; beyond this the smallest are left out.
-pub const BOXES: usize = 260;
+pub(crate) const BOXES: usize = 260;
 const ROWS: usize = 48;
 const DEEPEST: usize = 256;
 /// Maximum nodes of a tree: beyond this the lightest chains are cut, so that no file of chains exhausts the memory.
-pub const NODES: usize = 100_000;
+pub(crate) const NODES: usize = 100_000;
 
 #[derive(Default)]
-pub struct Node {
+pub(crate) struct Node {
     weight: u64,
     /// The weights on the two sides, if there are two.
     sides: [u64; 2],
     callees: BTreeMap<String, Node>,
 }
 
-pub struct Frame<'n> {
+pub(crate) struct Frame<'n> {
     pub name: &'n str,
     pub row: usize,
     pub root: &'n str,
@@ -35,7 +35,7 @@ pub struct Frame<'n> {
     pub sides: [u64; 2],
 }
 
-pub struct Look<'l> {
+pub(crate) struct Look<'l> {
     pub class: &'l dyn Fn(&Frame<'_>) -> String,
     pub description_of: &'l dyn Fn(&Frame<'_>) -> String,
     /// The importance of a box: the most important are in the description.
@@ -45,7 +45,7 @@ pub struct Look<'l> {
     pub width: &'l str,
 }
 
-pub fn draw(title: &str, mut root: Node, look: &Look<'_>) -> Option<Markup> {
+pub(crate) fn draw(title: &str, mut root: Node, look: &Look<'_>) -> Option<Markup> {
     let left_out = root.without_trunk();
     if root.weight == 0 {
         return None;
@@ -78,7 +78,7 @@ pub fn draw(title: &str, mut root: Node, look: &Look<'_>) -> Option<Markup> {
 
 impl Node {
     /// A tree of chains, `caller;callee`, with the weight of each in all and on two sides.
-    pub fn of<'c>(chains: impl Iterator<Item = (&'c str, u64, [u64; 2])>) -> Self {
+    pub(crate) fn of<'c>(chains: impl Iterator<Item = (&'c str, u64, [u64; 2])>) -> Self {
         let mut chains: Vec<_> = chains.collect();
         chains.sort_unstable_by_key(|(_, weight, _)| std::cmp::Reverse(*weight));
         let (mut root, mut room) = (Self::default(), NODES);
@@ -102,7 +102,7 @@ impl Node {
     }
 
     #[cfg(test)]
-    pub fn nodes(&self) -> usize {
+    pub(crate) fn nodes(&self) -> usize {
         self.callees.values().map(|callee| 1 + callee.nodes()).sum()
     }
 

@@ -23,7 +23,7 @@ const LINE: usize = LETTERS_ABOVE + FIGURES;
 const TOP: f64 = 8.0;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct ForestLine {
+pub(crate) struct ForestLine {
     pub label: String,
     pub ratio: f64,
     pub ci: Option<Interval>,
@@ -34,7 +34,7 @@ pub struct ForestLine {
 }
 
 /// Draws the plot for wide pages and for small screens; `what` is the name of the ratio under the axis.
-pub fn draw(title: &str, what: &str, lines: &[ForestLine]) -> [Markup; 2] {
+pub(crate) fn draw(title: &str, what: &str, lines: &[ForestLine]) -> [Markup; 2] {
     let longest = lines.iter().map(|line| figures(line).chars().count()).max().unwrap_or_default();
     let wide = Frame { right: WIDE.right - LETTER * longest.saturating_sub(FIGURES) as f64, ..WIDE };
     [wide, SLIM].map(|frame| of_frame(title, what, lines, &frame))

@@ -19,7 +19,7 @@ const STRENGTHS: [f64; 4] = [0.1, 0.24, 0.42, DARK];
 const SPREADS: [f64; 4] = [0.005, 0.02, 0.05, 0.2];
 
 #[derive(Default)]
-pub struct Heat {
+pub(crate) struct Heat {
     pub title: String,
     pub note: String,
     pub rows: Vec<String>,
@@ -33,7 +33,7 @@ pub struct Heat {
 
 /// How values are printed, and where their scale begins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Figures {
+pub(crate) enum Figures {
     /// With this many decimals; the smallest value is the lightest.
     Digits(usize),
     /// Fractions as percentages; the smallest value is the lightest.
@@ -65,17 +65,17 @@ impl Figures {
     }
 }
 
-pub fn ends(heat: &Heat) -> (f64, f64) {
+pub(crate) fn ends(heat: &Heat) -> (f64, f64) {
     let all = heat.values.iter().flatten().flatten().copied();
     all.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)))
 }
 
-pub fn draw(heat: &Heat) -> Markup {
+pub(crate) fn draw(heat: &Heat) -> Markup {
     draw_between(heat, ends(heat))
 }
 
 /// Draws a map with given lightest and darkest values, so that several maps share a scale.
-pub fn draw_between(heat: &Heat, (low, high): (f64, f64)) -> Markup {
+pub(crate) fn draw_between(heat: &Heat, (low, high): (f64, f64)) -> Markup {
     let signed = heat.figures == Figures::Change;
     let all = || heat.values.iter().flatten().flatten().copied();
     let shade = |value: f64| match heat.figures.steps() {

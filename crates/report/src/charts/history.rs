@@ -17,7 +17,7 @@ const NAME: f64 = 150.0;
 const LETTERS: usize = 20;
 const LETTER: f64 = 8.0;
 
-pub fn draw(lines: &[MetricHistory], frame: &Frame) -> Markup {
+pub(crate) fn draw(lines: &[MetricHistory], frame: &Frame) -> Markup {
     html! {
         svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(HEIGHT * lines.len().max(1) as f64))) role="img" {
             title { "runs in the order of time, with the mean of each segment between two changes and its 95% interval" }

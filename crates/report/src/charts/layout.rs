@@ -18,7 +18,7 @@ pub(super) struct Rect {
 }
 
 /// The layout of a machine: the position of every PU (logical CPU), and the boxes around them.
-pub struct Layout {
+pub(crate) struct Layout {
     pub(super) boxes: Vec<(Rect, BoxKind, String)>,
     pub(super) pus: BTreeMap<usize, Rect>,
     pub(super) width: f64,
@@ -34,7 +34,7 @@ struct SizedBox<'a> {
 }
 
 impl Layout {
-    pub fn new(machine: &MachineBox) -> Self {
+    pub(crate) fn new(machine: &MachineBox) -> Self {
         let sized = SizedBox::of(machine);
         let (width, height) = (sized.width + 2.0, sized.height + 2.0);
         let mut layout = Self { boxes: Vec::new(), pus: BTreeMap::new(), width, height };

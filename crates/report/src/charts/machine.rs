@@ -4,7 +4,7 @@
 //! with hundreds of PUs (logical CPUs) takes its bytes only once.
 
 use super::axis::px;
-pub use super::layout::Layout;
+pub(crate) use super::layout::Layout;
 use super::layout::{PAD, Rect};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const MOST_LINES: usize = 2_000;
 
 impl Layout {
     /// The symbol that [`Layout::draw`] uses: once per page.
-    pub fn symbol(&self) -> Markup {
+    pub(crate) fn symbol(&self) -> Markup {
         html! {
             svg width="0" height="0" aria-hidden="true" style="position:absolute" {
                 symbol id="machine-boxes" viewBox=(self.view_box()) {
@@ -45,7 +45,7 @@ impl Layout {
         format!("0 0 {} {}", px(self.width), px(self.height))
     }
 
-    pub fn draw(&self, title: &str, threads: &[ThreadSummary]) -> Markup {
+    pub(crate) fn draw(&self, title: &str, threads: &[ThreadSummary]) -> Markup {
         let paired: Vec<&ThreadSummary> =
             threads.iter().filter(|thread| thread.class != ThreadClass::Background && thread.pair.is_some()).collect();
         let mut on_pu: BTreeMap<usize, Vec<(&ThreadSummary, f64)>> = BTreeMap::new();

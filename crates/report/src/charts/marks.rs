@@ -4,16 +4,16 @@ use super::axis::px;
 use maud::{Markup, PreEscaped, html};
 
 /// Number of distinct marks in a page: as many as its palette has colours (`--c0` .. `--c7` in its CSS).
-pub const MEANT: usize = 8;
+pub(crate) const MEANT: usize = 8;
 /// Number of shapes; not a divisor of [`MEANT`].
 const SHAPES: usize = 7;
 
-pub fn class(index: usize) -> String {
+pub(crate) fn class(index: usize) -> String {
     format!("m{}", index % MEANT)
 }
 
 /// The outline of mark `index` around a point, as path data.
-pub fn path(index: usize, x: f64, y: f64, r: f64) -> String {
+pub(crate) fn path(index: usize, x: f64, y: f64, r: f64) -> String {
     let p = |dx: f64, dy: f64| format!("{} {}", px(x + dx * r), px(y + dy * r));
     let polygon = |points: &[(f64, f64)]| {
         let points: Vec<String> = points.iter().map(|(dx, dy)| p(*dx, *dy)).collect();
@@ -31,7 +31,7 @@ pub fn path(index: usize, x: f64, y: f64, r: f64) -> String {
 }
 
 /// The mark of a value that is in no mean.
-pub fn cross(x: f64, y: f64, r: f64) -> String {
+pub(crate) fn cross(x: f64, y: f64, r: f64) -> String {
     let (left, top, d) = (px(x - r), px(y - r), px(2.0 * r));
     format!("M{left} {top}l{d} {d}m0 -{d}l-{d} {d}")
 }
@@ -52,7 +52,7 @@ const PLUS: [(f64, f64); 12] = [
 ];
 
 /// One mark as a small picture for a legend or a table.
-pub fn swatch(index: usize) -> Markup {
+pub(crate) fn swatch(index: usize) -> Markup {
     html! {
         svg.swatch viewBox="0 0 14 14" width="14" height="14" aria-hidden="true" {
             path class=(class(index)) d=(path(index, 7.0, 7.0, 5.0)) {}
@@ -61,7 +61,7 @@ pub fn swatch(index: usize) -> Markup {
 }
 
 /// Many small round dots as one path: a dot is a line of length 0 with round ends, which takes 8 bytes instead of 50.
-pub fn dots(points: impl Iterator<Item = (f64, f64)>) -> PreEscaped<String> {
+pub(crate) fn dots(points: impl Iterator<Item = (f64, f64)>) -> PreEscaped<String> {
     let mut data = String::new();
     for (x, y) in points {
         data.push_str(&format!("M{} {}h0", px(x), px(y)));
@@ -70,7 +70,7 @@ pub fn dots(points: impl Iterator<Item = (f64, f64)>) -> PreEscaped<String> {
 }
 
 /// Dots in one row, each position drawn once: a million of them take no more bytes than the width of the row allows.
-pub fn dots_in_a_row(places: impl Iterator<Item = f64>, y: f64) -> PreEscaped<String> {
+pub(crate) fn dots_in_a_row(places: impl Iterator<Item = f64>, y: f64) -> PreEscaped<String> {
     let mut data = String::new();
     // Positions are rounded to a tenth; no row is wider than this.
     let mut drawn = vec![false; usize::from(u16::MAX) + 1];

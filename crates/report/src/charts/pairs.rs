@@ -10,7 +10,7 @@ use tare_stats::Interval;
 use tare_text::percent;
 
 /// The size of the separate picture, and of the chart on pages of normal width.
-pub const WIDE: Frame = Frame { width: 960.0, left: 76.0, right: 930.0, slim: false };
+pub(crate) const WIDE: Frame = Frame { width: 960.0, left: 76.0, right: 930.0, slim: false };
 const HEIGHT: f64 = 360.0;
 const TOP: f64 = 78.0;
 const BOTTOM: f64 = 306.0;
@@ -23,7 +23,7 @@ pub fn picture(sentence: &str, ab: &Ab, course: &[Step]) -> String {
     standalone(&draw(sentence, ab, course, &WIDE).into_string())
 }
 
-pub fn legend(ab: &Ab, course: &[Step]) -> String {
+pub(crate) fn legend(ab: &Ab, course: &[Step]) -> String {
     let disturbed = if course.iter().any(|step| step.disturbed) { " (hollow: disturbed)" } else { "" };
     let equal = percent(ab.rule.minimum_effect);
     format!(
@@ -32,7 +32,7 @@ pub fn legend(ab: &Ab, course: &[Step]) -> String {
 }
 
 /// Draws the ratio after each pair, with the sentence above it if there is room.
-pub fn draw(sentence: &str, ab: &Ab, course: &[Step], frame: &Frame) -> Markup {
+pub(crate) fn draw(sentence: &str, ab: &Ab, course: &[Step], frame: &Frame) -> Markup {
     let e = ab.rule.minimum_effect;
     let equal = Interval { low: 1.0 / (1.0 + e), high: 1.0 + e };
     let axis = axis(course, equal);

@@ -16,13 +16,13 @@ const GAP: f64 = 9.0;
 
 /// A query with all of its trials, grouped by condition.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Query {
+pub(crate) struct Query {
     pub label: String,
     pub conditions: Vec<(usize, Vec<Dot>)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Dot {
+pub(crate) struct Dot {
     /// Its mean relative to the mean of all trials: 0.02 is 2% above.
     pub value: f64,
     /// Whether the trial counts although it was disturbed: then the dot is hollow.
@@ -30,7 +30,7 @@ pub struct Dot {
 }
 
 /// Draws a panel for each query, for wide pages and for small screens.
-pub fn draw(queries: &[Query]) -> [Markup; 2] {
+pub(crate) fn draw(queries: &[Query]) -> [Markup; 2] {
     [WIDE, SLIM].map(|frame| of_frame(queries, &frame))
 }
 

@@ -21,7 +21,7 @@ pub(super) struct RatioAxis<'f> {
 
 impl<'f> RatioAxis<'f> {
     /// Extends equally far on both sides of 1, to the most distant of the ratios.
-    pub fn of(ratios: impl Iterator<Item = f64>, frame: &'f Frame) -> Self {
+    pub(crate) fn of(ratios: impl Iterator<Item = f64>, frame: &'f Frame) -> Self {
         let reach = ratios
             .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
             .map(|ratio| ratio.ln().abs())
@@ -31,14 +31,14 @@ impl<'f> RatioAxis<'f> {
     }
 
     /// Pixel position of a ratio; ratios beyond the axis are at its end.
-    pub fn at(&self, ratio: f64) -> f64 {
+    pub(crate) fn at(&self, ratio: f64) -> f64 {
         let Frame { left, right, .. } = *self.frame;
         let share = (ratio.max(1e-9).ln() / self.reach).clamp(-1.0, 1.0);
         f64::midpoint(left, right) + share * (right - left) / 2.0
     }
 
     /// Grid lines from `top` to `bottom`, their numbers, and the name of the ratio.
-    pub fn drawn(&self, what: &str, top: f64, bottom: f64) -> Markup {
+    pub(crate) fn drawn(&self, what: &str, top: f64, bottom: f64) -> Markup {
         let Frame { left, right, slim, .. } = *self.frame;
         html! {
             @for tick in &self.ticks() {

@@ -17,7 +17,7 @@ const TIME: f64 = 60.0;
 /// From this many trials on, a small screen shows dots, which take a tenth of the bytes of marks.
 const MARKS: usize = 100;
 
-pub struct Point {
+pub(crate) struct Point {
     /// Seconds since the epoch, or the position in the file if no time was recorded.
     pub at: f64,
     /// Its value; `None` for a trial that was not analysed.
@@ -28,7 +28,7 @@ pub struct Point {
     pub title: String,
 }
 
-pub struct Strip<'a> {
+pub(crate) struct Strip<'a> {
     pub label: &'a str,
     pub unit: &'a str,
     pub points: &'a [Point],
@@ -39,7 +39,7 @@ pub struct Strip<'a> {
 }
 
 /// Draws the strip. Trials without a value are in a separate lane below; many trials in little space are drawn as dots.
-pub fn draw(strip: &Strip<'_>, frame: &Frame) -> Markup {
+pub(crate) fn draw(strip: &Strip<'_>, frame: &Frame) -> Markup {
     let (points, clock) = (strip.points, strip.clock);
     let values = Axis::new(points.iter().filter_map(|point| point.value), strip.unit, BOTTOM, TOP);
     let (first, last) = points

@@ -16,7 +16,7 @@ pub(super) struct Rungs {
 }
 
 impl Rungs {
-    pub fn new(levels: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
+    pub(crate) fn new(levels: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let mut levels: Vec<f64> = levels.filter(|level| level.is_finite()).collect();
         levels.sort_by(f64::total_cmp);
         levels.dedup();
@@ -25,7 +25,7 @@ impl Rungs {
         Self { low, high, from, to, logarithmic: low > 0.0 && high / low >= 4.0, levels }
     }
 
-    pub fn at(&self, level: f64) -> f64 {
+    pub(crate) fn at(&self, level: f64) -> f64 {
         if self.high <= self.low {
             return (self.from + self.to) / 2.0;
         }
@@ -38,7 +38,7 @@ impl Rungs {
     }
 
     /// Evenly spaced values between two levels, for a smooth curve.
-    pub fn between(&self, from: f64, to: f64, count: usize) -> Vec<f64> {
+    pub(crate) fn between(&self, from: f64, to: f64, count: usize) -> Vec<f64> {
         let step = |i: usize| {
             let share = i as f64 / count as f64;
             if self.logarithmic { from * (to / from).powf(share) } else { from + (to - from) * share }
@@ -47,7 +47,7 @@ impl Rungs {
     }
 
     /// Grid lines at the levels with their numbers below; numbers that would overlap are left out.
-    pub fn grid(&self, top: f64, bottom: f64) -> Markup {
+    pub(crate) fn grid(&self, top: f64, bottom: f64) -> Markup {
         let mut shown = f64::NEG_INFINITY;
         let mut ticks: Vec<(f64, Option<f64>)> = Vec::new();
         for level in &self.levels {

@@ -22,7 +22,7 @@ pub fn verdict(search: &SearchRecord, step: &StepRecord) -> String {
 }
 
 /// Draws a search; `name` identifies the search and its trial.
-pub fn draw(name: &str, search: &SearchRecord) -> Markup {
+pub(crate) fn draw(name: &str, search: &SearchRecord) -> Markup {
     let limit = search.slo.limit_ms;
     let values = search.steps.iter().filter_map(|step| step.value).chain([limit]);
     let y = Axis::spanning(values, "ms", BOTTOM, TOP);

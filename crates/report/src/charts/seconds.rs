@@ -16,7 +16,7 @@ const LEAST_WIDTH: f64 = 2.0;
 /// Maximum readings of a sample that are drawn, about one per pixel.
 const DRAWN: usize = 1_000;
 
-pub struct SampleSeries {
+pub(crate) struct SampleSeries {
     pub name: String,
     /// Transactions per second, one reading per second.
     pub tps: Vec<f64>,
@@ -50,7 +50,7 @@ impl SampleSeries {
 }
 
 /// Draws all samples of a condition with the mark of this number, over the seconds of their sample.
-pub fn draw(condition: &str, lines: &[SampleSeries], mark: usize) -> Markup {
+pub(crate) fn draw(condition: &str, lines: &[SampleSeries], mark: usize) -> Markup {
     let longest = lines.iter().map(|line| line.tps.len()).max().unwrap_or(0).max(1) as f64;
     let x = |second: f64| WIDE.left + (second / longest).clamp(0.0, 1.0) * (WIDE.right - WIDE.left);
     // From 0, because a gap is only visible relative to 0.

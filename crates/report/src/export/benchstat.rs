@@ -11,7 +11,7 @@ use tare_results::metric;
 /// Writes one result line per analysed trial: its number of samples as iterations, then the trial's mean of every
 /// metric, whose name is the unit. Unit lines give the better direction of each. The configuration line `disturbed`
 /// holds for all lines below it; benchstat puts results that differ in it into separate tables.
-pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let conditions = collect::conditions(source.results);
     let metrics: BTreeSet<String> =
         collect::all_metrics(&conditions).into_iter().filter(|metric| source.wants(metric)).collect();

@@ -17,7 +17,7 @@ struct Measure {
 
 /// Writes one benchmark per condition and one measure per metric; the bounds are the 95% interval over trials, if the
 /// mean describes the trials.
-pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut benchmarks: BTreeMap<String, BTreeMap<&str, Measure>> = BTreeMap::new();
     for condition in &source.summary.conditions {
         let measures = condition.metrics.iter().filter(|metric| source.wants(&metric.name)).map(|metric| {

@@ -17,18 +17,18 @@ pub enum Cell<'a> {
 
 impl<'a> Cell<'a> {
     /// A text; empty texts become `Nothing`.
-    pub fn text(text: impl Into<Cow<'a, str>>) -> Self {
+    pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
         let text = text.into();
         if text.is_empty() { Self::Nothing } else { Self::Text(text) }
     }
 
     /// A count; `Nothing` if it does not fit into 63 bits.
-    pub fn whole(count: impl TryInto<i64>) -> Self {
+    pub(crate) fn whole(count: impl TryInto<i64>) -> Self {
         count.try_into().map_or(Self::Nothing, Self::Whole)
     }
 
     /// A number; `Nothing` if it is absent or not finite.
-    pub fn number(value: Option<f64>) -> Self {
+    pub(crate) fn number(value: Option<f64>) -> Self {
         value.filter(|value| value.is_finite()).map_or(Self::Nothing, Self::Number)
     }
 }

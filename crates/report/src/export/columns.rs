@@ -12,7 +12,7 @@ use tare_stats::ratio::Verdict;
 
 /// The subject of a row; which fields are set depends on the table.
 #[derive(Debug, Clone, Copy)]
-pub struct TidyRow<'a> {
+pub(crate) struct TidyRow<'a> {
     pub condition: &'a str,
     pub levels: &'a Levels,
     pub trial: Option<&'a TrialRecord>,
@@ -29,7 +29,7 @@ pub struct TidyRow<'a> {
 }
 
 /// A column: name, type and description, and its value in a row.
-pub struct Column {
+pub(crate) struct Column {
     name: &'static str,
     kind: Kind,
     help: &'static str,
@@ -37,7 +37,7 @@ pub struct Column {
 }
 
 impl Column {
-    pub fn field(&self) -> Field {
+    pub(crate) fn field(&self) -> Field {
         Field { name: Cow::Borrowed(self.name), kind: self.kind, help: self.help }
     }
 }
@@ -48,7 +48,7 @@ const fn column(name: &'static str, kind: Kind, help: &'static str, get: Get) ->
     Column { name, kind, help, get }
 }
 
-pub fn factor_column(factor: &str) -> String {
+pub(crate) fn factor_column(factor: &str) -> String {
     format!("factor_{factor}")
 }
 
@@ -59,17 +59,17 @@ macro_rules! column {
     };
 }
 
-pub const CONDITION: &[Column] =
+pub(crate) const CONDITION: &[Column] =
     &[column("condition", Kind::Text, "name of the condition", |row| Cell::text(row.condition))];
 
 /// Trial and attempt, which identify a trial in every table.
-pub const TRIAL: &[Column] = &[
+pub(crate) const TRIAL: &[Column] = &[
     column!(trial, "trial", Whole, "number of the trial in the plan, from 0", |t| Cell::whole(t.trial)),
     column!(trial, "attempt", Whole, "1 for the first attempt at the trial", |t| Cell::whole(t.attempt)),
     column("analysed", Kind::Flag, "whether the tables of `tare show` contain it", |row| Cell::Flag(row.analysed)),
 ];
 
-pub const ENDED: &[Column] = &[
+pub(crate) const ENDED: &[Column] = &[
     column!(trial, "block", Whole, "pass over all conditions that it belongs to, from 0", |t| Cell::whole(t.block)),
     column!(trial, "outcome", Text, "ok, failed, or disturbed: set aside for another attempt", |t| Cell::text(
         outcome(t.outcome)
@@ -90,29 +90,29 @@ pub const ENDED: &[Column] = &[
 ];
 
 /// The mark of a trial that counts although it was disturbed.
-pub const DISTURBED: &[Column] =
+pub(crate) const DISTURBED: &[Column] =
     &[column("disturbed", Kind::Text, "what disturbed the trial; empty where nothing did", |row| {
         of(row.trial.filter(|_| row.failed.is_none()).and_then(|t| t.reason.as_deref()), Cell::text)
     })];
 
 /// The mark of a failed trial, which has one row without a value.
-pub const FAILED: &[Column] =
+pub(crate) const FAILED: &[Column] =
     &[column("failed", Kind::Text, "why the trial failed; empty where it gave values", |row| {
         of(row.failed, Cell::text)
     })];
 
-pub const SAMPLE: &[Column] =
+pub(crate) const SAMPLE: &[Column] =
     &[column("sample", Kind::Whole, "number in the trial, from 0", |row| of(row.sample, |s| Cell::whole(s.sample)))];
 
-pub const SAMPLE_TIME: &[Column] = &[
+pub(crate) const SAMPLE_TIME: &[Column] = &[
     column!(sample, "sample_started_at", Text, "start of the sample, RFC 3339 in UTC", |s| Cell::text(&s.started_at)),
     column!(sample, "sample_elapsed_s", Number, "length of the sample, seconds", |s| Cell::number(Some(s.elapsed_s))),
 ];
 
-pub const METRIC: &[Column] =
+pub(crate) const METRIC: &[Column] =
     &[column("metric", Kind::Text, "name of the metric", |row| of(row.value, |(name, _)| Cell::text(name)))];
 
-pub const METRIC_UNIT: &[Column] = &[
+pub(crate) const METRIC_UNIT: &[Column] = &[
     column("unit", Kind::Text, "unit of the value", |row| {
         of(name(row), |name| Cell::text(metric::describe(name).unit))
     }),
@@ -121,25 +121,25 @@ pub const METRIC_UNIT: &[Column] = &[
     }),
 ];
 
-pub const VALUE: &[Column] =
+pub(crate) const VALUE: &[Column] =
     &[column("value", Kind::Number, "the value, unrounded", |row| Cell::number(row.value.map(|(_, value)| value)))];
 
 /// The value that represents a trial, where it is not the mean of its samples.
-pub const VALUE_OF_TRIAL: Column = column(
+pub(crate) const VALUE_OF_TRIAL: Column = column(
     "value",
     Kind::Number,
     "the value, unrounded; a percentile of several samples is that of all their transactions, once per trial",
     |row| Cell::number(row.value.map(|(_, value)| value)),
 );
 
-pub const COVARIATE: &[Column] = &[
+pub(crate) const COVARIATE: &[Column] = &[
     column("covariate", Kind::Text, "name of the covariate", |row| of(row.value, |(name, _)| Cell::text(name))),
     column("unit", Kind::Text, "unit of the value; none for counts", |row| {
         of(row.value.and_then(|(name, _)| Covariate::of(name)), |known| Cell::text(known.unit))
     }),
 ];
 
-pub const THREAD: &[Column] = &[
+pub(crate) const THREAD: &[Column] = &[
     column!(thread, "class", Text, "client, connection (serves a client) or background", |t| Cell::text(class(
         t.class
     ))),
@@ -167,7 +167,7 @@ pub const THREAD: &[Column] = &[
     column("slept_s", Kind::Number, "time neither running nor runnable, seconds", |row| schedule(row, |s| s.slept_s)),
 ];
 
-pub const SUMMARY: &[Column] = &[
+pub(crate) const SUMMARY: &[Column] = &[
     column!(summary, "trials", Whole, "trials analysed", |(_, m)| Cell::whole(m.trials)),
     column!(summary, "clean_trials", Whole, "trials of the condition that nothing disturbed", |(c, _)| {
         Cell::whole(c.clean_trials)
@@ -201,7 +201,7 @@ pub const SUMMARY: &[Column] = &[
 ];
 
 /// A build or a value of an option, with one load, compared with the first.
-pub const RELATIVE: &[Column] = &[
+pub(crate) const RELATIVE: &[Column] = &[
     column!(relative, "group", Text, "kind of load: point, range, aggregated range, write, mixed", |(row, _)| {
         Cell::text(row.group.name())
     }),
@@ -269,7 +269,7 @@ fn seen(thread: &ThreadRecord) -> Cell<'_> {
     if seen.is_empty() { Cell::Nothing } else { Cell::Text(seen.join(" ").into()) }
 }
 
-pub fn outcome(outcome: Outcome) -> &'static str {
+fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Ok => "ok",
         Outcome::Failed => "failed",
@@ -285,7 +285,7 @@ fn class(class: ThreadClass) -> &'static str {
     }
 }
 
-pub fn better(better: metric::Better) -> &'static str {
+pub(crate) fn better(better: metric::Better) -> &'static str {
     match better {
         metric::Better::Higher => "higher",
         metric::Better::Lower => "lower",

@@ -7,7 +7,7 @@ use super::tables::{Table, factors};
 use std::io::{self, Write};
 use tare_text::{as_text_cell, shown};
 
-pub fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(source: &Source<'_>, table: Table, out: &mut dyn Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
     let fields = table.fields(&factors(source));
     writer.write_record(fields.iter().map(|field| as_text_cell(&field.name).into_owned()))?;

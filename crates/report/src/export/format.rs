@@ -1,6 +1,6 @@
 //! The export formats, with their requirements.
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display, strum::EnumIter, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display, clap::ValueEnum)]
 #[strum(serialize_all = "lowercase")]
 pub enum Format {
     /// One tidy table as comma-separated values (--table)

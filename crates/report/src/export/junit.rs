@@ -10,7 +10,7 @@ use tare_results::schema::TrialRecord;
 
 /// Writes failed trials as failures, disturbed attempts that were repeated as skipped, and the condition's means as
 /// properties.
-pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut xml = Writer::new_with_indent(out, b' ', 1);
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let mut top = BytesStart::new("testsuites");

@@ -6,7 +6,7 @@ use crate::tables::Cell;
 use std::io::{self, Write};
 
 /// Writes one `tabular`; the document needs `\usepackage{booktabs}`.
-pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let [heads, rows @ ..] = &source.conditions(|unit| format!(" ({unit})"))[..] else { return Ok(()) };
     // All columns except the number of trials.
     let row = |cells: &[Cell]| {

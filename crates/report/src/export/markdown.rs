@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use tare_findings::figures::count;
 
 /// Writes the answer, the warnings, and the means of the primary metrics by condition.
-pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (text, details) = answer(&source.summary, source.results);
     writeln!(out, "### {}\n\n**{}**\n", escaped(&source.results.study), escaped(&text))?;
     for detail in &details {
@@ -30,7 +30,7 @@ pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
 const CUT: &str = "<!-- -->";
 
 /// Escapes text from outside: no markup, no table cells, one line; it mentions no user or issue and links to nothing.
-pub fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::new();
     for c in tare_text::shown(text).chars() {
         match c {

@@ -1,19 +1,19 @@
-//! Results for other tools: one tidy data model ([`tables`], [`columns`]), and one file per format.
+//! Results for other tools: one tidy data model ([`tables`], `columns`), and one file per format.
 
-pub mod benchstat;
-pub mod bmf;
-pub mod cell;
+mod benchstat;
+mod bmf;
+mod cell;
 pub mod changes;
-pub mod columns;
-pub mod csv;
+mod columns;
+mod csv;
 pub mod format;
-pub mod junit;
-pub mod latex;
-pub mod markdown;
-pub mod openmetrics;
-pub mod otava;
+mod junit;
+mod latex;
+mod markdown;
+mod openmetrics;
+mod otava;
 #[cfg(feature = "parquet")]
-pub mod parquet;
+mod parquet;
 #[cfg(feature = "png")]
 pub mod png;
 pub mod source;

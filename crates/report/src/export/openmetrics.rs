@@ -9,7 +9,7 @@ use tare_results::metric::describe;
 
 /// Writes one family per metric, named `tare_` and the metric; the label `stat` is mean, ci_low or ci_high, the last
 /// two only if the mean describes the trials.
-pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let metrics = collect::all_metrics(&collect::conditions(source.results));
     let conditions: Vec<_> = source.summary.conditions.iter().map(|of| (of, of.by_name())).collect();
     for metric in metrics.iter().filter(|metric| source.wants(metric)) {

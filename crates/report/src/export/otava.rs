@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use tare_text::as_text_cell;
 
 /// Writes the given results as a history, in the given order; a condition that a run does not have is empty in its row.
-pub fn write(history: &[Source<'_>], out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(history: &[Source<'_>], out: &mut dyn Write) -> io::Result<()> {
     let mut columns: BTreeSet<String> = BTreeSet::new();
     let rows: Vec<HashMap<String, f64>> = history.iter().map(values).collect();
     columns.extend(rows.iter().flat_map(HashMap::keys).cloned());

@@ -24,7 +24,7 @@ struct PendingColumn {
     flags: Vec<bool>,
 }
 
-pub fn write(source: &Source<'_>, table: Table, out: &mut (dyn Write + Send)) -> io::Result<()> {
+pub(crate) fn write(source: &Source<'_>, table: Table, out: &mut (dyn Write + Send)) -> io::Result<()> {
     let fields = table.fields(&factors(source));
     let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
     let schema = schema(table, &fields).map_err(broken)?;

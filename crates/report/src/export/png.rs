@@ -21,7 +21,7 @@ pub enum PngError {
     Drawing(String),
 }
 
-pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     let pixels = draw(&svg::text(source)).map_err(|error| io::Error::new(ErrorKind::Unsupported, error))?;
     out.write_all(&pixels)
 }

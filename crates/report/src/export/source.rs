@@ -33,12 +33,12 @@ impl<'a> Source<'a> {
     }
 
     /// Whether a metric is exported by formats that export all metrics by default.
-    pub fn wants(&self, metric: &str) -> bool {
+    pub(crate) fn wants(&self, metric: &str) -> bool {
         self.metrics.is_empty() || self.metrics.iter().any(|name| name == metric)
     }
 
     /// Whether a metric is exported by formats that by default export only the metrics that the study is about.
-    pub fn headlines(&self, metric: &str) -> bool {
+    pub(crate) fn headlines(&self, metric: &str) -> bool {
         if self.metrics.is_empty() {
             describe(metric).is_primary() || self.summary.headline_metric.as_deref() == Some(metric)
         } else {
@@ -47,12 +47,12 @@ impl<'a> Source<'a> {
     }
 
     /// The metric of a chart: the first that was requested, or the headline.
-    pub fn charted(&self) -> Option<&str> {
+    pub(crate) fn charted(&self) -> Option<&str> {
         self.metrics.first().or(self.summary.headline_metric.as_ref()).map(String::as_str)
     }
 
     /// The metrics of the tables for people, in table order, each with its unit.
-    pub fn shown_metrics(&self) -> Vec<&MetricSummary> {
+    fn shown_metrics(&self) -> Vec<&MetricSummary> {
         let mut known: HashSet<&str> = HashSet::new();
         let all = self.summary.conditions.iter().flat_map(|condition| &condition.metrics);
         let shown = all.filter(|metric| self.headlines(&metric.name) && known.insert(&metric.name));

@@ -6,7 +6,7 @@ use crate::html;
 use std::io::{self, Write};
 
 /// Writes the dot plot of a metric. Results without a usable trial give an empty picture.
-pub fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(crate) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(text(source).as_bytes())
 }
 
@@ -15,7 +15,7 @@ pub fn charts(source: &Source<'_>) -> impl Iterator<Item = (String, String)> {
     html::charts(source.results, &source.summary).into_iter().map(|(name, svg)| (name, alone::standalone(&svg)))
 }
 
-pub fn text(source: &Source<'_>) -> String {
+pub(crate) fn text(source: &Source<'_>) -> String {
     let chart = source.charted().and_then(|metric| html::dot_plot(source.results, &source.summary, metric));
     alone::standalone(&chart.unwrap_or_default())
 }

@@ -8,14 +8,13 @@ use super::columns::{
 use super::source::Source;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
-use strum::IntoEnumIterator;
 use tare_findings::collect;
 use tare_findings::relative::RelativeTable;
 use tare_findings::state::{self, State};
 use tare_results::schema::{Levels, TrialRecord};
 
 /// One of the tidy tables: a row is one observation, a column one variable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::EnumIter, strum::Display, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display, clap::ValueEnum)]
 #[strum(serialize_all = "lowercase")]
 pub enum Table {
     /// One row per condition, trial, sample and metric: every measured value
@@ -38,11 +37,6 @@ pub enum Table {
 type Each<'e, E> = &'e mut dyn FnMut(&[Cell<'_>]) -> Result<(), E>;
 
 impl Table {
-    /// Every table, in the order of the docs.
-    pub fn all() -> impl Iterator<Item = Self> {
-        Self::iter()
-    }
-
     fn columns(self) -> Vec<&'static Column> {
         let groups: &[&'static [Column]] = match self {
             Self::Samples => &[CONDITION, TRIAL, SAMPLE, SAMPLE_TIME, METRIC, METRIC_UNIT, VALUE],
@@ -72,7 +66,7 @@ impl Table {
     }
 
     /// Hands every row to `each`, its cells in the order of [`Table::fields`].
-    pub fn rows<E>(self, source: &Source<'_>, each: Each<'_, E>) -> Result<(), E> {
+    pub(crate) fn rows<E>(self, source: &Source<'_>, each: Each<'_, E>) -> Result<(), E> {
         let (columns, factors) = (self.columns(), if self == Self::Values { Vec::new() } else { factors(source) });
         let mut emit = |row: &TidyRow<'_>| {
             let mut cells: Vec<Cell<'_>> = Vec::with_capacity(columns.len() + factors.len());
@@ -89,7 +83,7 @@ impl Table {
     }
 }
 
-pub fn factors(source: &Source<'_>) -> Vec<String> {
+pub(crate) fn factors(source: &Source<'_>) -> Vec<String> {
     let planned = source.results.plan.iter().flat_map(|plan| &plan.conditions).map(|condition| &condition.levels);
     let recorded = source.results.trials.iter().map(|trial| &trial.levels);
     let names: BTreeSet<&String> = planned.chain(recorded).flat_map(Levels::keys).collect();

@@ -19,7 +19,7 @@ pub(super) struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    pub fn new(results: &'a Results, summary: &'a Summary) -> Self {
+    pub(crate) fn new(results: &'a Results, summary: &'a Summary) -> Self {
         let conditions = collect::conditions(results);
         let places = conditions.iter().enumerate().map(|(place, condition)| (condition.name, place)).collect();
         let machine = results.environment.as_ref().and_then(|environment| machine_view::view(&environment.machine));
@@ -28,26 +28,26 @@ impl<'a> Page<'a> {
 
     /// Whether conditions are distinguished by marks. With more conditions than marks only names are used, because no
     /// reader would remember the marks.
-    pub fn has_marks(&self) -> bool {
+    pub(crate) fn has_marks(&self) -> bool {
         self.conditions.len() <= marks::MEANT
     }
 
     /// Number of a condition's mark: its position in the plan, the same in every chart; 0 for all if there are too
     /// many.
-    pub fn mark(&self, condition: &str) -> usize {
+    pub(crate) fn mark(&self, condition: &str) -> usize {
         self.places.get(condition).copied().filter(|_| self.has_marks()).unwrap_or(0)
     }
 
     /// The mark of a condition next to its name, if conditions have marks.
-    pub fn swatch(&self, condition: &str) -> Markup {
+    pub(crate) fn swatch(&self, condition: &str) -> Markup {
         html! { @if self.has_marks() { (marks::swatch(self.mark(condition))) } }
     }
 
-    pub fn own_threads(&self, condition: &str) -> Option<&'a str> {
+    pub(crate) fn own_threads(&self, condition: &str) -> Option<&'a str> {
         self.summary.own_threads(self.summary.conditions.get(*self.places.get(condition)?)?)
     }
 
-    pub fn metric(&self, place: usize, metric: &str) -> Option<&'a MetricSummary> {
+    pub(crate) fn metric(&self, place: usize, metric: &str) -> Option<&'a MetricSummary> {
         let condition = self.summary.conditions.get(place)?;
         condition.metrics.iter().find(|candidate| candidate.name == metric)
     }

@@ -33,5 +33,6 @@ pub use changes::changes;
 pub use claims::claims;
 pub use history::{history_page, history_picture};
 pub use measured::render as render_measured;
-pub use page::{charts, render};
-pub use plots::dot_plot;
+pub(crate) use page::charts;
+pub use page::render;
+pub(crate) use plots::dot_plot;

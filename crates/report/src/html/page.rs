@@ -53,7 +53,7 @@ fn levels(page: &Page<'_>) -> Option<String> {
 }
 
 /// Every chart of the page, named by its section and its number there, from 1.
-pub fn charts(results: &Results, summary: &Summary) -> Vec<(String, String)> {
+pub(crate) fn charts(results: &Results, summary: &Summary) -> Vec<(String, String)> {
     let page = Page::new(results, summary);
     let mut found = Vec::new();
     for (id, _, body) in sections(&page) {

@@ -56,7 +56,7 @@ fn both(metric: &str, rows: &[DotRow<'_>], detailed: bool) -> Markup {
 }
 
 /// The dot plot of one metric as an `svg` element; `None` if no trial has it.
-pub fn dot_plot(results: &Results, summary: &Summary, metric: &str) -> Option<String> {
+pub(crate) fn dot_plot(results: &Results, summary: &Summary, metric: &str) -> Option<String> {
     let page = Page::new(results, summary);
     let rows = rows(&page, metric);
     let detailed = results.trials.len() <= DETAILED_TRIALS;

@@ -146,7 +146,7 @@ pub(super) struct Gated<'a> {
 }
 
 impl Gated<'_> {
-    pub fn words(&self, options: &Options) -> String {
+    pub(crate) fn words(&self, options: &Options) -> String {
         let judged = || self.metrics.iter().filter(|metric| metric.judged);
         let mut names: Vec<&str> = Vec::new();
         judged().for_each(|metric| {

@@ -11,7 +11,7 @@ pub(super) struct Names {
 
 impl Names {
     /// One column per factor when the name of every condition consists of its levels, and all have the same factors.
-    pub fn of(summary: &Summary) -> Self {
+    pub(crate) fn of(summary: &Summary) -> Self {
         let factors: Vec<String> =
             summary.conditions.first().map_or(Vec::new(), |c| c.levels.keys().cloned().collect());
         let plain = |condition: &ConditionSummary| {
@@ -21,11 +21,11 @@ impl Names {
         Self { factors }
     }
 
-    pub fn columns(&self) -> usize {
+    pub(crate) fn columns(&self) -> usize {
         self.factors.len().max(1)
     }
 
-    pub fn heads(&self) -> Vec<String> {
+    pub(crate) fn heads(&self) -> Vec<String> {
         if self.factors.is_empty() {
             vec!["condition".to_owned()]
         } else {
@@ -33,7 +33,7 @@ impl Names {
         }
     }
 
-    pub fn cells(&self, condition: &ConditionSummary) -> Vec<String> {
+    pub(crate) fn cells(&self, condition: &ConditionSummary) -> Vec<String> {
         if self.factors.is_empty() {
             return vec![plain(&condition.name)];
         }

@@ -63,7 +63,7 @@ fn replaced(ab: &Ab) -> &'static str {
 
 /// The side that was disturbed, or failed, without the other so often that nothing is claimed; `a` and `b` are the
 /// names of the sides.
-pub fn one_sided(ab: &Ab, [a, b]: [&str; 2]) -> Option<String> {
+pub(crate) fn one_sided(ab: &Ab, [a, b]: [&str; 2]) -> Option<String> {
     let sides = |[of_a, of_b]: [usize; 2]| if of_a > of_b { [(a, of_a), (b, of_b)] } else { [(b, of_b), (a, of_a)] };
     match ab.stop {
         Some(Stop::OneSided) => {
@@ -257,7 +257,7 @@ fn size(ratio: f64) -> String {
 }
 
 /// How much slower or faster B is than A, from the ratio of their times.
-pub fn slower_by(slowdown: Estimate) -> String {
+pub(crate) fn slower_by(slowdown: Estimate) -> String {
     Change { ratio: slowdown, slower_above: true }.text()
 }
 
@@ -268,7 +268,7 @@ pub(super) mod tests {
     use tare_results::schema::Settle;
     use tare_stats::sequential::Rule;
 
-    pub fn ab(verdict: AbVerdict, slowdown: (f64, f64, f64)) -> Ab {
+    pub(crate) fn ab(verdict: AbVerdict, slowdown: (f64, f64, f64)) -> Ab {
         let (value, low, high) = slowdown;
         Ab {
             metric: Some("tps".into()),

@@ -8,7 +8,7 @@ use tare_findings::figures::{count, list};
 const NAMED: usize = 3;
 
 /// Whether a condition of the first side was not compared.
-pub fn is_only_in_first(note: &Note, first: &str) -> bool {
+pub(crate) fn is_only_in_first(note: &Note, first: &str) -> bool {
     matches!(note, Note::OnlyIn { side, .. } if side == first)
 }
 
@@ -58,7 +58,7 @@ fn how(metric: &MetricComparison) -> String {
 }
 
 /// The same for sides of several sessions.
-pub fn how_compared_by_session(found: &Sessions) -> String {
+pub(crate) fn how_compared_by_session(found: &Sessions) -> String {
     let Sessions { a, b, paired, .. } = found;
     match paired {
         true => format!("Compared session by session, over {}.", count(*a, "session")),

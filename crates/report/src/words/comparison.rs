@@ -12,7 +12,7 @@ use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
 
 /// Both sides are identical, by the SHA-1 of their server programs.
-pub fn identical(programs: &[String]) -> String {
+pub(crate) fn identical(programs: &[String]) -> String {
     let digits: Vec<&str> = programs.iter().map(|sha1| sha1.get(..12).unwrap_or(sha1)).collect();
     format!(
         "A and B are identical: the same server program (SHA-1 {}), settings and data. Differences below come from the \
@@ -84,7 +84,7 @@ pub(super) fn fails_more(found: &Losses) -> String {
 }
 
 /// The same, with its condition and its test.
-pub fn fails_more_by_test(found: &Losses) -> String {
+pub(crate) fn fails_more_by_test(found: &Losses) -> String {
     let p = if found.p_value < 0.001 { "below 0.001".to_owned() } else { format!("{:.3}", found.p_value) };
     format!("{} ({}; Fisher's exact test, p {p})", fails_more(found), found.condition)
 }
@@ -102,7 +102,7 @@ pub(super) fn is_beyond(metric: &MetricComparison, min_effect: f64) -> bool {
 
 /// The size of a change, for sorting: the logarithm of the ratio, or of 1 plus the difference relative to A's
 /// magnitude.
-pub fn size(metric: &MetricComparison) -> f64 {
+pub(crate) fn size(metric: &MetricComparison) -> f64 {
     let relative = || metric.difference.map_or(0.0, |found| (found.value / metric.mean_a).abs().ln_1p());
     metric.decisive().map_or_else(relative, |found| found.value.ln().abs())
 }
@@ -124,12 +124,12 @@ fn by(metric: &MetricComparison, found: &Change) -> String {
 }
 
 /// The probe by which [`MetricComparison::decisive`] is adjusted; empty if by none.
-pub fn adjusted_by(metric: &MetricComparison) -> String {
+pub(crate) fn adjusted_by(metric: &MetricComparison) -> String {
     metric.adjusted.as_ref().map_or_else(String::new, |adjusted| format!(", adjusted by {}", adjusted.by))
 }
 
 /// The factor that puts the sides of several runs into one study; `None` if they do not differ.
-pub fn sides_of(notes: &[Note]) -> Option<&'static str> {
+pub(crate) fn sides_of(notes: &[Note]) -> Option<&'static str> {
     let joined_by = notes.iter().find_map(|note| match note {
         Note::Sessions { joined_by, .. } | Note::OfSessions { joined_by, .. } => Some(*joined_by),
         _ => None,
@@ -162,7 +162,7 @@ pub fn notes(notes: &[Note]) -> Vec<String> {
 }
 
 /// A note as a sentence without full stop.
-pub fn note(found: &Note) -> String {
+pub(crate) fn note(found: &Note) -> String {
     match found {
         Note::Identical { side, first } => format!("{side} is the same program, settings and data as {first}"),
         Note::SameValues { side, first } => {
@@ -257,7 +257,7 @@ fn of_sessions(found: &Sessions) -> String {
 }
 
 /// The part of a slowdown of a judged metric that disturbance cannot explain; `None` for other metrics.
-pub fn beyond_disturbance(metric: &MetricComparison) -> Option<String> {
+pub(crate) fn beyond_disturbance(metric: &MetricComparison) -> Option<String> {
     let beyond = metric.beyond.filter(|_| metric.judged && metric.verdict == Verdict::Slower)?;
     let left = |ratio: f64| change(ratio - 1.0);
     let interval = beyond.ci.map_or(String::new(), |ci| format!(" ({})", changes_of(ci)));
@@ -271,7 +271,7 @@ pub fn beyond_disturbance(metric: &MetricComparison) -> Option<String> {
 }
 
 /// A difference of means for tables: the value and its interval, in the metric's unit.
-pub fn difference(found: &Change, unit: &str) -> (String, Option<String>) {
+pub(crate) fn difference(found: &Change, unit: &str) -> (String, Option<String>) {
     let ends = found.ci.map_or(0.0, |ci| ci.low.abs().max(ci.high.abs()));
     let scale = Scale::new(unit, found.value.abs().max(ends), 3);
     let signed = |value: f64| if value > 0.0 { format!("+{}", scale.figure(value)) } else { scale.figure(value) };
@@ -283,7 +283,7 @@ fn times(ratio: f64) -> String {
     format!("{:.1}%", 100.0 * ratio)
 }
 
-pub fn build_verdict(verdict: Verdict) -> &'static str {
+pub(crate) fn build_verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "faster",
         Verdict::Slower => "slower",
@@ -292,12 +292,12 @@ pub fn build_verdict(verdict: Verdict) -> &'static str {
 }
 
 /// The verdict, preceded by "disturbed" if it includes disturbed trials.
-pub fn verdict(metric: &MetricComparison) -> String {
+pub(crate) fn verdict(metric: &MetricComparison) -> String {
     with_disturbed(metric, word(metric.verdict))
 }
 
 /// The same in Markdown, with "slower" in bold.
-pub fn verdict_in_markdown(metric: &MetricComparison) -> String {
+pub(crate) fn verdict_in_markdown(metric: &MetricComparison) -> String {
     with_disturbed(metric, if metric.verdict == Verdict::Slower { "**slower**" } else { word(metric.verdict) })
 }
 
@@ -320,7 +320,7 @@ pub(super) fn refusal(why: &Refusal) -> String {
 }
 
 /// How a build was compiled that is not a production build.
-pub fn compiled(level: LowOptimisation) -> &'static str {
+pub(crate) fn compiled(level: LowOptimisation) -> &'static str {
     match level {
         LowOptimisation::None => "without optimisation (-O0)",
         LowOptimisation::Some => "with little optimisation (-O1)",

@@ -5,7 +5,7 @@ use tare_findings::factors::words_of;
 use tare_findings::figures::{count, percent};
 
 /// A count with separators: `20,480,000`.
-pub fn counted(number: u64) -> String {
+fn counted(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (place, digit) in digits.chars().enumerate() {
@@ -19,7 +19,7 @@ pub fn counted(number: u64) -> String {
 
 /// Lost counts, one line for each strategy and number of threads that lost any: "fuzzy on 128 threads: 20,480,000
 /// increments expected, 20,479,994 counted, 6 lost"; one line if none was lost.
-pub fn losses(table: &CounterTable) -> Vec<String> {
+pub(crate) fn losses(table: &CounterTable) -> Vec<String> {
     let mut lines = Vec::new();
     let mut expected = 0;
     for (threads, row) in table.threads.iter().zip(&table.cells) {
@@ -47,7 +47,7 @@ pub fn losses(table: &CounterTable) -> Vec<String> {
 }
 
 /// The share of the random number generator; `None` when each thread has its own.
-pub fn generator(table: &CounterTable) -> Option<String> {
+pub(crate) fn generator(table: &CounterTable) -> Option<String> {
     let mut found: Vec<(f64, u64)> = Vec::new();
     for (threads, row) in table.threads.iter().zip(&table.cells) {
         found.extend(row.iter().flatten().filter_map(|cell| Some((cell.generator_fraction?, *threads))));
@@ -64,7 +64,7 @@ pub fn generator(table: &CounterTable) -> Option<String> {
     ))
 }
 
-pub fn counters_head(table: &CounterTable) -> String {
+pub(crate) fn counters_head(table: &CounterTable) -> String {
     let at = if table.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&table.levels)) };
     format!("seconds for all rounds of all threads{at}: threads by row, strategy by column (less is better)")
 }

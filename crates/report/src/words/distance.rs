@@ -6,7 +6,7 @@ use tare_findings::figures::{change, changes, count, percent};
 
 /// "Each 100 ns that a cache line takes between client and server, there and back, changes tps by -6.1% (95% interval
 /// -7.2% to -5.0%).", with how well the line fits.
-pub fn distance(found: &DistanceCost) -> String {
+pub(crate) fn distance(found: &DistanceCost) -> String {
     let at = if found.levels.is_empty() { String::new() } else { format!("At {}: ", words_of(&found.levels)) };
     let of = |cost: &Option<Cost>, what: &str| {
         cost.as_ref().map(|cost| {

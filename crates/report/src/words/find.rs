@@ -106,7 +106,7 @@ pub fn line(find: &Find) -> String {
     format!("{head}, {} is ahead{open}", ahead.name)
 }
 
-pub fn fate(candidate: &Candidate, find: &Find) -> String {
+pub(crate) fn fate(candidate: &Candidate, find: &Find) -> String {
     let after = candidate.after.map(|after| format!(", block {after}")).unwrap_or_default();
     match candidate.fate {
         Fate::Named => "named".to_owned(),
@@ -118,7 +118,7 @@ pub fn fate(candidate: &Candidate, find: &Find) -> String {
 }
 
 /// Which candidates left the race and when, the last first, and why it stopped undecided; adds to [`sentence`].
-pub fn ended(find: &Find) -> Vec<String> {
+pub(crate) fn ended(find: &Find) -> Vec<String> {
     const LISTED: usize = 4;
     let mut gone: Vec<&Candidate> = find.candidates.iter().filter(|candidate| candidate.after.is_some()).collect();
     gone.sort_by_key(|candidate| std::cmp::Reverse(candidate.after));
@@ -132,7 +132,7 @@ pub fn ended(find: &Find) -> Vec<String> {
 }
 
 /// The candidates that could not be dropped because they were disturbed alone; `None` if that prevents no decision.
-pub fn disturbed(find: &Find) -> Option<String> {
+pub(crate) fn disturbed(find: &Find) -> Option<String> {
     let names = named_as_disturbed(find);
     (!names.is_empty()).then(|| {
         format!(
@@ -155,7 +155,7 @@ fn named_as_disturbed(find: &Find) -> Vec<String> {
 }
 
 /// The trade-off between throughput and tail latency: the best candidate of each.
-pub fn trade(find: &Find) -> Option<String> {
+pub(crate) fn trade(find: &Find) -> Option<String> {
     let ahead = find.ahead()?;
     ahead.p99_ms?;
     let Some(tail) = &find.tail else {
@@ -171,13 +171,13 @@ pub fn trade(find: &Find) -> Option<String> {
 }
 
 /// The cost of a level compared with the named one.
-pub fn knob(knob: &Knob) -> String {
+pub(crate) fn knob(knob: &Knob) -> String {
     format!("{}: {} in place of {} is {}", knob.factor, knob.level, knob.best, ratio(knob.ratio))
 }
 
 /// The interval, unless it is too wide to be useful: if it contains 1 and is wider than a hundredfold, as after two
 /// blocks.
-pub fn shown_interval(ci: Option<Interval>) -> Option<Interval> {
+pub(crate) fn shown_interval(ci: Option<Interval>) -> Option<Interval> {
     ci.filter(|ci| !ci.contains(1.0) || ci.high < 100.0 * ci.low)
 }
 
@@ -189,7 +189,7 @@ fn ratio(of: Estimate) -> String {
 }
 
 /// Why it stopped undecided; `None` if it is decided or still running.
-pub fn stopped(find: &Find) -> Option<String> {
+pub(crate) fn stopped(find: &Find) -> Option<String> {
     let why = match find.stop? {
         RaceStop::Decided => return None,
         RaceStop::LastLook => return Some(last_look(find)),

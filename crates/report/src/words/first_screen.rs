@@ -40,7 +40,7 @@ pub fn first_screen(summary: &Summary, results: &Results) -> FirstScreen {
 
 /// The first sentence and its details. For paired comparisons, the answer from the pairs comes before that from all
 /// trials.
-pub fn answer(summary: &Summary, results: &Results) -> (String, Vec<String>) {
+pub(crate) fn answer(summary: &Summary, results: &Results) -> (String, Vec<String>) {
     let AnswerJson { text, mut details, .. } = AnswerJson::of(&summary.answer);
     let Some(pairs) = &summary.pairs else { return (text, details) };
     details.insert(0, format!("Over all trials, without pairing: {text}"));

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use tare_findings::differences::{Difference, What};
 use tare_findings::figures::{change, changes_of, count, list};
 use tare_findings::history::{
-    Change, ChangedFact, ERROR_RATE, Gate, History, MetricHistory, NotTested, Point, SHORTEST, Since, Slower,
+    Change, ChangedFact, ERROR_RATE, Gate, History, MetricHistory, NotTested, Point, Since, Slower,
 };
 use tare_results::metric::Better;
 use tare_stats::Estimate;
+use tare_stats::change_points::SHORTEST;
 
 /// Maximum differences named in a sentence; `--json` has all.
 const NAMED: usize = 4;
@@ -21,7 +22,7 @@ fn changed(ratio: Estimate) -> String {
 }
 
 /// The digits of a commit hash that are printed.
-pub fn hash(commit: &str) -> &str {
+pub(crate) fn hash(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }
 
@@ -97,7 +98,7 @@ fn between(line: &MetricHistory, (before, after): (usize, usize)) -> String {
 }
 
 /// A step, the runs before and after it, and what else changed there.
-pub fn step(line: &MetricHistory, found: &Change) -> String {
+pub(crate) fn step(line: &MetricHistory, found: &Change) -> String {
     let at = found.place.first_after;
     let range = match found.place.is_certain() {
         true => String::new(),
@@ -148,7 +149,7 @@ pub(super) fn shortened(value: &str) -> String {
 }
 
 /// The sentences about one metric, in addition to its table.
-pub fn line(line: &MetricHistory) -> Vec<String> {
+pub(crate) fn line(line: &MetricHistory) -> Vec<String> {
     let mut message: Vec<String> = line.changes.iter().map(|found| step(line, found)).collect();
     message.extend(line.drift.map(|drift| {
         format!(
@@ -187,7 +188,7 @@ pub fn line(line: &MetricHistory) -> Vec<String> {
 }
 
 /// The sentences about all metrics together.
-pub fn history(found: &History) -> Vec<String> {
+pub(crate) fn history(found: &History) -> Vec<String> {
     let order = match found.by_time {
         true => "in the order of their first trials",
         false => "in the order given, because not all have a start time",
@@ -205,7 +206,7 @@ pub fn history(found: &History) -> Vec<String> {
     none.into_iter().chain([tested]).collect()
 }
 
-pub fn history_gate(found: &History, margin: f64) -> Option<String> {
+pub(crate) fn history_gate(found: &History, margin: f64) -> Option<String> {
     let margin = change(margin).trim_start_matches('+').to_owned();
     let name = |slower: &Slower| {
         let line = found.lines.get(slower.line)?;

@@ -26,7 +26,7 @@ pub(crate) mod lines;
 mod machines;
 mod many_sides;
 mod not_shown;
-pub mod paste;
+pub(crate) mod paste;
 mod plans;
 mod pooled;
 pub mod proof;
@@ -46,18 +46,22 @@ mod which;
 pub mod why;
 
 pub use answer::AnswerJson;
-pub use compared::{how_compared, how_compared_by_session, is_only_in_first};
-pub use comparison::{
-    adjusted_by, beyond_disturbance, build_verdict, comparison_sentence, difference, fails_more_by_test, identical,
-    note, notes, sides_of, size, verdict, verdict_in_markdown,
+pub use compared::how_compared;
+pub(crate) use compared::{how_compared_by_session, is_only_in_first};
+pub(crate) use comparison::{
+    adjusted_by, beyond_disturbance, build_verdict, difference, fails_more_by_test, identical, note, sides_of, size,
+    verdict, verdict_in_markdown,
 };
+pub use comparison::{comparison_sentence, notes};
 pub(crate) use counters::{counters_head, generator, losses};
 pub(crate) use distance::distance;
 pub(crate) use first_screen::answer;
 pub use first_screen::{FirstScreen, first_screen};
 pub use further::further;
-pub use history::{hash, history, history_gate, history_sentence, line, step};
+pub(crate) use history::history;
+pub use history::history_sentence;
+pub(crate) use history::{hash, history_gate, line};
 pub use many_sides::many_sentence;
 pub(crate) use terms::{best_first, better_word, between, letter, mode_cause, modes};
 pub use warnings::{warnings, warnings_in_full};
-pub use which::{Named, grouped, named, not_realizable, which};
+pub use which::{Named, grouped, not_realizable, which};

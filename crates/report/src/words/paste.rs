@@ -7,7 +7,7 @@ use tare_topology::MemoryPolicy;
 
 /// Lines for one destination.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Paste {
+pub(crate) struct Paste {
     /// The destination: a shell or a file.
     pub into: String,
     /// The lines, ready to be pasted.
@@ -26,7 +26,7 @@ fn files(engine: &str) -> (&'static str, &'static str, &'static str, Option<&'st
 }
 
 /// The settings of a condition that differ from the defaults of machine and engine; empty if there are none.
-pub fn paste(condition: &PlannedCondition) -> Vec<Paste> {
+pub(crate) fn paste(condition: &PlannedCondition) -> Vec<Paste> {
     let word = |key: &str| condition.settings.get(key).map(ToString::to_string).unwrap_or_default();
     let engine = word("engine.name");
     let (program, service, option_file, head) = files(&engine);

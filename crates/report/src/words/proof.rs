@@ -5,7 +5,7 @@ use tare_findings::figures::{change, changes_of, count, list, percent};
 use tare_findings::why::{Change, Expected, Proof, ProofVerdict, Trial};
 
 /// The changed settings, in the notation of a study.
-pub fn changes(changes: &[Change]) -> String {
+pub(crate) fn changes(changes: &[Change]) -> String {
     let words = |change: &Change| format!("{}={}", change.key, change.shown());
     changes.iter().map(words).collect::<Vec<_>>().join(" ")
 }
@@ -31,7 +31,7 @@ pub fn plan(trial: &Trial) -> String {
     )
 }
 
-pub fn outcome(proof: &Proof) -> String {
+pub(crate) fn outcome(proof: &Proof) -> String {
     let name = suspect(&proof.trial.suspect);
     let verdict = match proof.verdict {
         ProofVerdict::Stands => format!("{name}: confirmed"),
@@ -58,7 +58,7 @@ pub fn outcome(proof: &Proof) -> String {
     format!("{verdict}: {seen}{waits}; {}", count(proof.pairs, "pair"))
 }
 
-pub fn answer(proofs: &[Proof]) -> String {
+pub(crate) fn answer(proofs: &[Proof]) -> String {
     let of = |verdict: ProofVerdict| -> Vec<String> {
         proofs.iter().filter(|proof| proof.verdict == verdict).map(|proof| suspect(&proof.trial.suspect)).collect()
     };

@@ -37,7 +37,7 @@ fn without_end(notes: &SearchNotes) -> Option<String> {
 
 /// What follows the verdict on a step: why it did not meet the SLO, if that is known, and whether it was measured
 /// again.
-pub fn step_remarks(search: &SearchRecord, step: &StepRecord) -> String {
+pub(crate) fn step_remarks(search: &SearchRecord, step: &StepRecord) -> String {
     let reason = match step.limit.filter(|_| !step.met) {
         Some(Limit::Client(why)) => format!(", the client's limit: {why}"),
         Some(Limit::Server) if search.fell_behind(step) => ", a queue grew".to_owned(),

@@ -11,7 +11,7 @@ const LEAST_US: f64 = 0.05;
 /// Factor on the number of trials that is recommended when they were too few.
 const TIMES_AS_MANY: u32 = 2;
 
-pub fn suspect(suspect: &Suspect) -> String {
+pub(crate) fn suspect(suspect: &Suspect) -> String {
     match suspect {
         Suspect::RowLock => "row locks".to_owned(),
         Suspect::GlobalLock(name) if name.ends_with(BY_CALLER) => lock(name),
@@ -40,7 +40,7 @@ pub fn suspect(suspect: &Suspect) -> String {
 }
 
 /// The figures of a suspect: its time, and related counts.
-pub fn evidence(cause: &Cause) -> String {
+pub(crate) fn evidence(cause: &Cause) -> String {
     let share = cause.share.map_or(String::new(), |share| format!(" ({} of the difference)", signed(share)));
     let counts = cause.counts.map_or(String::new(), |[a, b]| {
         let change = |decimals| format!("{} -> {}", decimal(a, decimals), decimal(b, decimals));
@@ -61,13 +61,13 @@ pub fn evidence(cause: &Cause) -> String {
 }
 
 /// The command that would decide about a suspect.
-pub fn command(cause: &Cause) -> String {
+pub(crate) fn command(cause: &Cause) -> String {
     let words: Vec<String> = cause.prove.arguments.iter().map(|word| tare_text::quoted(word)).collect();
     format!("tare run {}", words.join(" "))
 }
 
 /// The expected result of that command.
-pub fn expected(cause: &Cause) -> &'static str {
+fn expected(cause: &Cause) -> &'static str {
     match (&cause.suspect, cause.prove.expected) {
         (Suspect::GlobalLock(_), Expected::Unchanged) => "if more tables help, it is not one lock of the whole server",
         (Suspect::RowLock | Suspect::PageLock(_) | Suspect::IndexLock(_), _)
@@ -110,7 +110,7 @@ pub fn decides(found: &Why) -> Option<[String; 2]> {
 }
 
 /// The suspects that are listed: the largest, without those that round to 0.
-pub fn listed(found: &Why) -> impl Iterator<Item = &Cause> {
+pub(crate) fn listed(found: &Why) -> impl Iterator<Item = &Cause> {
     found.causes.iter().filter(|cause| cause.us.abs() >= LEAST_US).take(SUSPECTS_SHOWN)
 }
 

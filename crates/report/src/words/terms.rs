@@ -35,7 +35,7 @@ pub(super) fn measured(what: &Measured) -> String {
     }
 }
 
-pub fn phrase(metric: &str) -> String {
+pub(crate) fn phrase(metric: &str) -> String {
     match metric {
         "tps" => "throughput".to_owned(),
         other => other.to_owned(),
@@ -43,7 +43,7 @@ pub fn phrase(metric: &str) -> String {
 }
 
 /// `24.4 k/s in 60% of trials and 37.2 k/s in 40%`.
-pub fn modes(modes: &[Mode], unit: &str) -> String {
+pub(crate) fn modes(modes: &[Mode], unit: &str) -> String {
     let words: Vec<String> = modes
         .iter()
         .enumerate()
@@ -56,7 +56,7 @@ pub fn modes(modes: &[Mode], unit: &str) -> String {
 }
 
 /// The short name of a condition by index: A, B ... Z, AA ... ZZ, AAA ...
-pub fn letter(index: usize) -> String {
+pub(crate) fn letter(index: usize) -> String {
     let last = char::from(b'A' + (index % 26) as u8);
     match (index / 26).checked_sub(1) {
         Some(before) => format!("{}{last}", letter(before)),
@@ -64,11 +64,11 @@ pub fn letter(index: usize) -> String {
     }
 }
 
-pub fn best_first(several_loads: bool) -> &'static str {
+pub(crate) fn best_first(several_loads: bool) -> &'static str {
     if several_loads { "best first of each number of threads" } else { "best first" }
 }
 
-pub fn better_word(better: Better) -> &'static str {
+pub(crate) fn better_word(better: Better) -> &'static str {
     match better {
         Better::Higher => "higher is better",
         Better::Lower => "lower is better",
@@ -76,7 +76,7 @@ pub fn better_word(better: Better) -> &'static str {
 }
 
 /// Which covariate explains the modes: "pairs same-pu at 66.0 k/s, pairs other-node at 13.0 k/s".
-pub fn mode_cause(cause: &ModeCause, unit: &str) -> String {
+pub(crate) fn mode_cause(cause: &ModeCause, unit: &str) -> String {
     let name = &cause.covariate;
     let side = |side: &ModeSide| {
         let what = match &side.in_common {

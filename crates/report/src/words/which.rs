@@ -50,7 +50,7 @@ pub fn not_realizable(plan: &Plan) -> Vec<(String, &str)> {
     grouped(reasons).into_iter().map(|(places, reason)| (which(&all, &places), reason)).collect()
 }
 
-pub fn named(plan: &Plan) -> Vec<Named<'_>> {
+pub(crate) fn named(plan: &Plan) -> Vec<Named<'_>> {
     plan.conditions.iter().map(|condition| (condition.name.as_str(), &condition.levels)).collect()
 }
 

@@ -61,7 +61,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub fn owns(&self, part: usize, block: usize) -> bool {
+    pub(crate) fn owns(&self, part: usize, block: usize) -> bool {
         self.owner.get(&block) == Some(&part)
     }
 }

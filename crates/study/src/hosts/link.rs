@@ -64,7 +64,7 @@ impl LinkWriter {
     }
 
     /// Closes the writing end: the other side sees the end after it has read all messages.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         *self.open() = None;
     }
 

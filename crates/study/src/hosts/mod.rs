@@ -10,4 +10,3 @@ pub mod message;
 pub mod remote;
 
 pub use link::{HostError, Link, LinkEnd, LinkWriter};
-pub use remote::{ClockOffset, Remote};

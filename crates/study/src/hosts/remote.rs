@@ -28,7 +28,7 @@ const COMPLAINT: usize = 2000;
 const NAME: usize = 255;
 
 /// The subcommand that runs this program as the clients' side of a trial.
-pub const AGENT: &str = "client-agent";
+const AGENT: &str = "client-agent";
 
 /// How far the clock of another host is ahead of this host's.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -10,7 +10,7 @@ use tare_text::{Value, nearest};
 
 /// Applies the study's keys for loads to the base's load, after it is known which load that is. A value that this load
 /// does not allow, and keys that exclude each other, are errors.
-pub fn together(source: Source<'_>, places: &Places, study: &mut Study) -> Result<(), StudyError> {
+pub(crate) fn together(source: Source<'_>, places: &Places, study: &mut Study) -> Result<(), StudyError> {
     let mut base = study.base.clone();
     study.apply_load_keys(&mut base).map_err(|(key, expected)| {
         let value = study.load_keys.iter().find(|(own, _)| *own == key).map(|(_, value)| value);
@@ -34,7 +34,7 @@ pub fn together(source: Source<'_>, places: &Places, study: &mut Study) -> Resul
 }
 
 /// A key of another workload than the study's is an error, not silently ignored.
-pub fn kinds(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
+pub(crate) fn kinds(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
     let load = &study.base.workload.load;
     match places.keys.iter().find(|(field, _)| !field.belongs_to(load)) {
         None => dead(source, places, study),
@@ -71,7 +71,7 @@ fn dead_level(factor: &str, settings: &Settings) -> Result<(), String> {
 }
 
 /// Every alternative placement must be one that the study defines.
-pub fn alternatives(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
+pub(crate) fn alternatives(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
     for name in &study.first_of {
         if let Err(expected) = study.apply(&mut study.base.clone(), "placement", &name.as_str().into()) {
             let what = format!("placement.first_of names {name}");
@@ -82,7 +82,7 @@ pub fn alternatives(source: Source<'_>, places: &Places, study: &Study) -> Resul
 }
 
 /// Every factor must exist and every level must be valid; checked before anything is started.
-pub fn factors(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
+pub(crate) fn factors(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
     few(source, places, study)?;
     let all = || study.factors.iter().chain(study.conditions.iter().chain(&study.enough).flatten());
     let varies = all().any(|factor| factor.name == "workload");
@@ -122,7 +122,7 @@ fn narrowing(source: Source<'_>, places: &Places, study: &Study) -> Result<(), S
 }
 
 /// A ladder must name factors of the study, and excludes counts that are chosen for a target half-width.
-pub fn ladder(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
+pub(crate) fn ladder(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
     let Some(ladder) = &study.design.ladder else { return Ok(()) };
     let place = places.table("design");
     let mut known: Vec<&str> =

@@ -12,7 +12,7 @@ use tare_text::Value;
 
 impl Parser<'_> {
     /// Applies the changes of the command line, after everything else is set, and returns the study.
-    pub fn finish(mut self, overrides: &Overrides) -> Result<Study, StudyError> {
+    pub(crate) fn finish(mut self, overrides: &Overrides) -> Result<Study, StudyError> {
         let own_engine = self.study.base.engine.kind;
         if let Some(engine) = &overrides.engine {
             self.command_line(&format!("engine.name={engine}"), format!("--engine {engine}"))?;

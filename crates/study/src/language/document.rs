@@ -89,7 +89,7 @@ impl Source<'_> {
     }
 
     /// A single value; a list becomes one text of its words, quoted as for a shell.
-    pub fn words(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Value, StudyError> {
+    pub(crate) fn words(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Value, StudyError> {
         let DeValue::Array(_) = value.get_ref() else { return self.scalar(name, value) };
         let words: Vec<String> = self.list(name, value)?.into_iter().map(|(word, _)| word.to_string()).collect();
         shlex::try_join(words.iter().map(String::as_str)).map(Value::Text).map_err(|e| {
@@ -97,7 +97,11 @@ impl Source<'_> {
         })
     }
 
-    pub fn list(&self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<(Value, Range<usize>)>, StudyError> {
+    pub(crate) fn list(
+        &self,
+        name: &str,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<Vec<(Value, Range<usize>)>, StudyError> {
         let DeValue::Array(items) = value.get_ref() else {
             return Ok(vec![(self.scalar(name, value)?, value.span())]);
         };
@@ -109,7 +113,7 @@ impl Source<'_> {
 }
 
 /// The description of the valid names, for an invalid one.
-pub fn one_of(what: &str, wrong: &str, known: &[&str]) -> String {
+pub(crate) fn one_of(what: &str, wrong: &str, known: &[&str]) -> String {
     // `--set` names a key with its table; as a factor it has its own name only.
     let own = wrong.rsplit('.').next().and_then(|own| known.iter().copied().find(|name| *name == own));
     let nearest = own.or_else(|| tare_text::nearest(wrong, known.iter().copied()));
@@ -145,14 +149,14 @@ fn kind(value: &DeValue<'_>) -> &'static str {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub(crate) enum Place {
     At(Range<usize>),
     Option(String),
 }
 
 /// The positions of everything that is checked after the whole study was read.
 #[derive(Clone, Default)]
-pub struct Places {
+pub(crate) struct Places {
     /// Keys of the base, in the order in which they were set.
     pub keys: Vec<(Field, Place)>,
     /// Levels, each with the name of its factor, in the same order.
@@ -161,23 +165,23 @@ pub struct Places {
 }
 
 impl Places {
-    pub fn key(&self, name: &str) -> Place {
+    pub(crate) fn key(&self, name: &str) -> Place {
         let last = self.keys.iter().rfind(|(field, _)| field.key == name);
         last.map_or(Place::At(0..0), |(_, place)| place.clone())
     }
 
-    pub fn level(&self, factor: &str, level: &Value) -> Place {
+    pub(crate) fn level(&self, factor: &str, level: &Value) -> Place {
         let found = self.levels.iter().find(|(name, known, _)| name == factor && known == level);
         found.map_or(Place::At(0..0), |(.., place)| place.clone())
     }
 
-    pub fn table(&self, name: &str) -> Place {
+    pub(crate) fn table(&self, name: &str) -> Place {
         Place::At(self.tables.get(name).cloned().unwrap_or_default())
     }
 }
 
 impl Source<'_> {
-    pub fn wrong(&self, place: &Place, what: impl Into<String>, expected: impl Into<String>) -> StudyError {
+    pub(crate) fn wrong(&self, place: &Place, what: impl Into<String>, expected: impl Into<String>) -> StudyError {
         match place {
             Place::At(span) => self.error(span.clone(), what, expected),
             Place::Option(origin) => Source { origin, text: "" }.error(0..0, what, expected),
@@ -185,7 +189,7 @@ impl Source<'_> {
     }
 
     /// The error for an unknown name at a place, with the nearest valid one.
-    pub fn unknown_at(&self, place: &Place, what: &str, name: &str, known: &[&str]) -> StudyError {
+    pub(crate) fn unknown_at(&self, place: &Place, what: &str, name: &str, known: &[&str]) -> StudyError {
         match place {
             Place::At(span) => self.unknown(span.clone(), what, name, known),
             Place::Option(origin) => Source { origin, text: "" }.unknown(0..0, what, name, known),

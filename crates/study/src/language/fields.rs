@@ -354,12 +354,12 @@ fn of_loads() -> Vec<Field> {
     fields
 }
 
-pub fn find(section: &str, key: &str) -> Option<Field> {
+pub(crate) fn find(section: &str, key: &str) -> Option<Field> {
     all().find(|f| f.section == section && f.key == key)
 }
 
 /// The field that a factor of this name varies; `engine` and `workload` mean their key `name`.
-pub fn factor(name: &str) -> Option<Field> {
+pub(crate) fn factor(name: &str) -> Option<Field> {
     if matches!(name, "engine" | "workload") {
         return find(name, "name");
     }

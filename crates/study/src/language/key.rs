@@ -22,27 +22,27 @@ impl PartialEq for Field {
 }
 
 impl Field {
-    pub fn common(section: &'static str, key: &'static Key<Settings>) -> Self {
+    pub(crate) fn common(section: &'static str, key: &'static Key<Settings>) -> Self {
         Self { section, key: key.name, info: key.info(), common: Some(key) }
     }
 
-    pub fn of_load(key: KeyInfo) -> Self {
+    pub(crate) fn of_load(key: KeyInfo) -> Self {
         Self { section: WORKLOAD, key: key.name, info: key, common: None }
     }
 
-    pub fn is_of_load(&self) -> bool {
+    pub(crate) fn is_of_load(&self) -> bool {
         self.common.is_none()
     }
 
     /// The current value; none if it is not set, or if the settings' load has no such key.
-    pub fn get(&self, settings: &Settings) -> Option<Value> {
+    pub(crate) fn get(&self, settings: &Settings) -> Option<Value> {
         match self.common {
             Some(key) => key.get(settings),
             None => settings.workload.load.load().get(self.key),
         }
     }
 
-    pub fn set(&self, settings: &mut Settings, value: &Value) -> Result<(), String> {
+    pub(crate) fn set(&self, settings: &mut Settings, value: &Value) -> Result<(), String> {
         match self.common {
             Some(key) => key.set(settings, value),
             None => settings.workload.load.load_mut().set(self.key, value),
@@ -50,7 +50,7 @@ impl Field {
     }
 
     /// Whether the value is valid, for a load that has this key.
-    pub fn check(&self, value: &Value) -> Result<(), String> {
+    pub(crate) fn check(&self, value: &Value) -> Result<(), String> {
         match self.common {
             Some(key) => key.set(&mut Settings::default(), value),
             None => {
@@ -60,7 +60,7 @@ impl Field {
         }
     }
 
-    pub fn default(&self) -> Option<Value> {
+    pub(crate) fn default(&self) -> Option<Value> {
         match self.common {
             Some(key) => key.get(&Settings::default()),
             None => self.loads().find_map(|load| load.load().get(self.key)),
@@ -71,13 +71,13 @@ impl Field {
         AnyLoad::all().into_iter().filter(|load| self.belongs_to(load))
     }
 
-    pub fn belongs_to(&self, load: &AnyLoad) -> bool {
+    pub(crate) fn belongs_to(&self, load: &AnyLoad) -> bool {
         self.common.is_some() || load.load().keys().iter().any(|key| key.name == self.key)
     }
 }
 
 /// Captures are no factor: they must not change what is measured.
-pub const CAPTURE: &str = "capture";
+pub(crate) const CAPTURE: &str = "capture";
 
 /// The table of the clients' load.
-pub const WORKLOAD: &str = "workload";
+pub(crate) const WORKLOAD: &str = "workload";

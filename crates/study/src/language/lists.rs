@@ -3,7 +3,7 @@
 use tare_text::Value;
 
 /// Reads a list of statements from its JSON text; any other text except `none` is one statement.
-pub fn statements(value: &Value) -> Result<Vec<String>, String> {
+pub(crate) fn statements(value: &Value) -> Result<Vec<String>, String> {
     let text = value.to_string();
     let statements: Vec<String> = match text.trim() {
         "none" => Vec::new(),
@@ -19,7 +19,7 @@ pub fn statements(value: &Value) -> Result<Vec<String>, String> {
 const EXPECTED: &str = "a list of statements, for example [\"VACUUM ANALYZE\"], or none";
 
 /// Reads a list of arguments from its JSON text, or from words separated by blanks; none if there is no program.
-pub fn arguments(value: &Value) -> Option<Vec<String>> {
+pub(crate) fn arguments(value: &Value) -> Option<Vec<String>> {
     let text = value.to_string();
     let words: Vec<String> = match text.trim_start().starts_with('[') {
         true => serde_json::from_str(&text).ok()?,
@@ -29,7 +29,7 @@ pub fn arguments(value: &Value) -> Option<Vec<String>> {
 }
 
 /// The list as a text that both functions read; none if it is empty.
-pub fn text(list: &[String]) -> Option<Value> {
+pub(crate) fn text(list: &[String]) -> Option<Value> {
     (!list.is_empty()).then(|| Value::Text(serde_json::json!(list).to_string()))
 }
 

@@ -10,9 +10,9 @@ pub fn names() -> Vec<&'static str> {
 }
 
 /// The key that allows a run without those settings that this machine does not support.
-pub const WHERE_POSSIBLE: &str = "where_possible";
+pub(crate) const WHERE_POSSIBLE: &str = "where_possible";
 
-pub fn keys() -> Vec<&'static str> {
+pub(crate) fn keys() -> Vec<&'static str> {
     names().into_iter().chain([WHERE_POSSIBLE]).collect()
 }
 
@@ -21,7 +21,7 @@ pub fn help(name: &str) -> &'static str {
 }
 
 /// Sets a level; `as-found` removes it.
-pub fn set(settings: &mut Settings, name: &str, level: &Value) -> Result<(), String> {
+pub(crate) fn set(settings: &mut Settings, name: &str, level: &Value) -> Result<(), String> {
     let setting: Setting = name.parse().map_err(|e: NoiseError| e.to_string())?;
     settings.machine.retain(|level| level.setting() != setting);
     if level.to_string() != AS_FOUND {

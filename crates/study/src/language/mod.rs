@@ -16,12 +16,12 @@
 //! | `made`, `load_name` | a study without a file, from command line options; what the name of a load means |
 
 pub mod builtin;
-pub mod check;
+mod check;
 mod command_line;
 pub mod decide;
 pub mod document;
 pub mod fields;
-pub mod key;
+mod key;
 pub mod limit;
 mod lists;
 pub mod load_name;
@@ -29,13 +29,13 @@ pub mod machine;
 pub mod made;
 #[cfg(test)]
 mod mistakes_tests;
-pub mod other_host;
+pub(crate) mod other_host;
 pub mod parse;
 #[cfg(test)]
 mod parse_loads_tests;
 pub mod process;
 mod refused;
-pub mod running;
+mod running;
 mod sampling_field;
 pub mod settings;
 pub mod spec;

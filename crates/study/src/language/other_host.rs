@@ -23,7 +23,7 @@ impl OtherHost {
     ///
     /// # Errors
     /// What was expected: an option of ssh is refused, because it could run other programs here.
-    pub fn set_host(&mut self, value: &Value) -> Result<(), String> {
+    pub(crate) fn set_host(&mut self, value: &Value) -> Result<(), String> {
         let host = value.to_string();
         if host.is_empty() || host.starts_with('-') || host.contains(char::is_whitespace) {
             return Err("a host, as in user@host".to_owned());
@@ -32,20 +32,20 @@ impl OtherHost {
         Ok(())
     }
 
-    pub fn set_ssh(&mut self, value: &Value) -> Result<(), String> {
+    pub(crate) fn set_ssh(&mut self, value: &Value) -> Result<(), String> {
         let expected = "a program and its arguments, for example [\"ssh\", \"-p\", \"2222\"]";
         self.ssh = lists::arguments(value).ok_or(expected)?;
         Ok(())
     }
 
-    pub fn set_program(&mut self, value: &Value) -> Result<(), String> {
+    pub(crate) fn set_program(&mut self, value: &Value) -> Result<(), String> {
         let expected = "a program and its arguments, for example [\"sudo\", \"/opt/tare/bin/tare\"]";
         self.program = lists::arguments(value).ok_or(expected)?;
         Ok(())
     }
 
     /// The words of a command that runs this program with these arguments on the host; none for this host.
-    pub fn command(&self, arguments: &[&str]) -> Option<Vec<String>> {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Option<Vec<String>> {
         let host = self.host.clone()?;
         let mut words: Vec<String> = match self.ssh.is_empty() {
             true => SSH.map(str::to_owned).to_vec(),
@@ -73,7 +73,7 @@ pub struct ClientSettings {
 }
 
 impl ClientSettings {
-    pub fn set_server_address(&mut self, value: &Value) -> Result<(), String> {
+    pub(crate) fn set_server_address(&mut self, value: &Value) -> Result<(), String> {
         let address = value.to_string().parse().map_err(|_| "an IP address of this host, for example 192.0.2.1")?;
         self.server_address = Some(address);
         Ok(())

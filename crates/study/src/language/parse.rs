@@ -85,7 +85,7 @@ pub(super) struct Parser<'a> {
 
 impl<'a> Parser<'a> {
     /// An empty study from this source.
-    pub fn new(source: Source<'a>) -> Self {
+    pub(crate) fn new(source: Source<'a>) -> Self {
         Self { source, study: Study::default(), places: Places::default(), option: None }
     }
 
@@ -209,7 +209,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Sets one key of one section; used for files, `[quick]` and `--set`.
-    pub fn set(
+    pub(crate) fn set(
         &mut self,
         section: &str,
         name: &str,
@@ -259,7 +259,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    pub fn unknown_key(&self, section: &str, name: &str, span: Range<usize>) -> StudyError {
+    pub(crate) fn unknown_key(&self, section: &str, name: &str, span: Range<usize>) -> StudyError {
         if let Some((what, expected)) = refused::key(section, name) {
             return self.source.error(span, what, expected);
         }

@@ -7,7 +7,7 @@ use tare_noise::CacheLimits;
 use tare_text::Value;
 
 /// The level of a machine or process setting that means: leave it unchanged, but record it.
-pub const AS_FOUND: &str = "as-found";
+pub(crate) const AS_FOUND: &str = "as-found";
 /// The environment variable that enlarges the environment.
 pub const PADDING: &str = "TARE_PADDING";
 /// Bytes of the padding's name, its `=` and the terminating zero.
@@ -17,7 +17,7 @@ const LONGEST: usize = 131_072;
 
 /// No server starts with less memory.
 const LEAST_MEMORY: u64 = 16 << 20;
-pub const NO_LIMIT: &str = "none";
+pub(crate) const NO_LIMIT: &str = "none";
 /// The kernel's masks for the ways of a cache have 32 bits.
 const MOST_WAYS: u32 = 32;
 
@@ -36,19 +36,19 @@ pub struct ProcessSettings {
 }
 
 impl ProcessSettings {
-    pub fn set_aslr(&mut self, level: &Value) -> Result<(), String> {
+    pub(crate) fn set_aslr(&mut self, level: &Value) -> Result<(), String> {
         self.aslr = or_as_found(level)?;
         Ok(())
     }
 
     /// Sets the allocator by its name or by the path of its library.
-    pub fn set_allocator(&mut self, level: &Value) -> Result<(), String> {
+    pub(crate) fn set_allocator(&mut self, level: &Value) -> Result<(), String> {
         self.allocator = or_as_found(level)?;
         Ok(())
     }
 
     /// Sets the limit of its memory: bytes, with or without a unit, or none.
-    pub fn set_memory_limit(&mut self, level: &Value) -> Result<(), String> {
+    pub(crate) fn set_memory_limit(&mut self, level: &Value) -> Result<(), String> {
         let level = level.to_string();
         self.memory_limit_bytes = match tare_engine::bytes(&level) {
             Some(bytes) if bytes >= LEAST_MEMORY => Some(bytes),
@@ -59,18 +59,18 @@ impl ProcessSettings {
     }
 
     /// Sets the number of L3 cache ways that its threads may fill, or none.
-    pub fn set_l3_ways(&mut self, level: &Value) -> Result<(), String> {
+    pub(crate) fn set_l3_ways(&mut self, level: &Value) -> Result<(), String> {
         self.cache.l3_ways = limit(level, MOST_WAYS, "a number of ways")?;
         Ok(())
     }
 
     /// Sets the share of the memory bandwidth of its cores, percent, or none.
-    pub fn set_memory_bandwidth(&mut self, level: &Value) -> Result<(), String> {
+    pub(crate) fn set_memory_bandwidth(&mut self, level: &Value) -> Result<(), String> {
         self.cache.memory_bandwidth_percent = limit(level, 100, "percent")?;
         Ok(())
     }
 
-    pub fn set_environment_bytes(&mut self, level: &Value) -> Result<(), String> {
+    pub(crate) fn set_environment_bytes(&mut self, level: &Value) -> Result<(), String> {
         match level.to_string().parse() {
             Ok(bytes) if bytes == 0 || (PADDING_OVERHEAD..=LONGEST).contains(&bytes) => self.environment_bytes = bytes,
             _ => return Err(format!("0, or a number of bytes from {PADDING_OVERHEAD} to {LONGEST}")),

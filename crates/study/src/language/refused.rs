@@ -1,7 +1,7 @@
 //! Keys that are refused with a hint: passwords, and login paths.
 
 /// What is wrong with a refused key, and what to do instead; none for any other key.
-pub fn key(section: &str, key: &str) -> Option<(String, &'static str)> {
+pub(crate) fn key(section: &str, key: &str) -> Option<(String, &'static str)> {
     let plain = key.to_lowercase().replace(['-', '_'], "");
     if section == "engine" && plain == "loginpath" {
         return Some((

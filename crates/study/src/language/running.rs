@@ -25,12 +25,12 @@ impl RunningSettings {
         Login { password, ..self.requested.clone() }
     }
 
-    pub fn set_tls(&mut self, value: &Value) -> Result<(), String> {
+    pub(crate) fn set_tls(&mut self, value: &Value) -> Result<(), String> {
         value.parsed().map(|mode: TlsMode| self.requested.tls = Some(mode))
     }
 
     /// Reads a list of arguments from its JSON text, or from words separated by blanks.
-    pub fn set_restart(&mut self, value: &Value) -> Result<(), String> {
+    pub(crate) fn set_restart(&mut self, value: &Value) -> Result<(), String> {
         self.restart = lists::arguments(value).ok_or(RESTART)?;
         Ok(())
     }

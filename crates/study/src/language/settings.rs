@@ -26,7 +26,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         if self.engine.running.is_requested() && (self.engine.binary.is_some() || self.engine.data.is_some()) {
             return Err("either a server to start (binary, data) or a running one (socket, host), not both".into());
         }

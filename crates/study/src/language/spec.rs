@@ -49,7 +49,7 @@ pub struct Study {
     /// A plain list: each entry is a small full factorial of its own.
     pub conditions: Vec<Vec<Factor>>,
     /// Sufficient numbers of warm-up runs, for a study that is cut to a time: each entry has a number of them
-    /// ([`WARMUP_RUNS`]), and its other keys select the conditions.
+    /// (`warmup_runs`), and its other keys select the conditions.
     pub enough: Vec<Vec<Factor>>,
     pub sampling: Sampling,
     /// Two sides that are compared in pairs until the result is decided, instead of factors; none: factors apply.
@@ -80,12 +80,12 @@ pub struct Design {
 }
 
 /// The factor whose levels are names of placements, each a set of keys.
-pub const PLACEMENT: &str = "placement";
+pub(crate) const PLACEMENT: &str = "placement";
 /// The factor whose levels are names of builds, each a set of keys.
-pub const BUILD: &str = "build";
+pub(crate) const BUILD: &str = "build";
 
 /// The key of loads with a warm-up that is counted in runs.
-pub const WARMUP_RUNS: &str = "warmup_runs";
+pub(crate) const WARMUP_RUNS: &str = "warmup_runs";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Display, EnumString, IntoStaticStr, VariantNames)]
 #[strum(serialize_all = "kebab-case", parse_err_ty = UnknownWord, parse_err_fn = UnknownWord::of::<Self>)]
@@ -104,7 +104,7 @@ pub struct Factor {
 }
 
 impl Factor {
-    pub fn has(&self, level: &Value) -> bool {
+    pub(crate) fn has(&self, level: &Value) -> bool {
         self.levels.iter().any(|own| own.to_string() == level.to_string())
     }
 }
@@ -137,7 +137,7 @@ impl Study {
     }
 
     /// The settings that a level of a factor makes, in this order. The error describes what was expected.
-    pub fn targets<'s>(&'s self, name: &str, level: &'s Value) -> Result<Vec<(Target, &'s Value)>, String> {
+    pub(crate) fn targets<'s>(&'s self, name: &str, level: &'s Value) -> Result<Vec<(Target, &'s Value)>, String> {
         let keys = match name {
             PLACEMENT => self.placement(level)?,
             BUILD => self.build(level)?,
@@ -155,7 +155,7 @@ impl Study {
     }
 
     /// Sets a key of `[machine]`; none if there is no such key.
-    pub fn set_machine(&mut self, name: &str, level: &Value) -> Result<Option<()>, String> {
+    pub(crate) fn set_machine(&mut self, name: &str, level: &Value) -> Result<Option<()>, String> {
         match name {
             machine::WHERE_POSSIBLE => self.where_possible = level.one_of(&["on", "off"])? == "on",
             name if machine::names().contains(&name) => machine::set(&mut self.base, name, level)?,
@@ -165,7 +165,7 @@ impl Study {
     }
 
     /// Applies the study's keys for loads to a load that has just been chosen, in the load's own order.
-    pub fn apply_load_keys(&self, settings: &mut Settings) -> Result<(), (String, String)> {
+    pub(crate) fn apply_load_keys(&self, settings: &mut Settings) -> Result<(), (String, String)> {
         let load = settings.workload.load.load_mut();
         for known in load.keys() {
             if let Some((key, value)) = self.load_keys.iter().find(|(key, _)| key == known.name) {
@@ -213,7 +213,7 @@ impl Study {
     }
 
     /// Valid names of factors, apart from `option.NAME`.
-    pub fn factor_names() -> Vec<&'static str> {
+    pub(crate) fn factor_names() -> Vec<&'static str> {
         let mut names = vec![PLACEMENT, BUILD, "engine", "workload", SIDE];
         let factors = fields::all().filter(|f| f.section != key::CAPTURE);
         names.extend(factors.map(|f| f.key).filter(|k| *k != "name"));

@@ -15,7 +15,7 @@ pub enum Target {
 
 impl Target {
     /// What `section.key` of the base sets; none for a key that is not part of a condition (`sampling.trials`).
-    pub fn of_key(section: &str, key: &str) -> Option<Self> {
+    pub(crate) fn of_key(section: &str, key: &str) -> Option<Self> {
         match section {
             "engine" => Self::of_build_key(key),
             "machine" => machine::names().contains(&key).then(|| Self::Machine(key.to_owned())),
@@ -24,7 +24,7 @@ impl Target {
     }
 
     /// The setting that a key of a named build changes: one of `[engine]`, or `options.NAME`.
-    pub fn of_build_key(key: &str) -> Option<Self> {
+    pub(crate) fn of_build_key(key: &str) -> Option<Self> {
         match key.strip_prefix("options.") {
             Some(option) => Some(Self::Option(option.to_owned())),
             None => fields::find("engine", key).map(Self::Key),
@@ -32,7 +32,7 @@ impl Target {
     }
 
     /// The setting that a factor changes, if it is neither a named placement nor a named build.
-    pub fn of_factor(name: &str) -> Self {
+    pub(crate) fn of_factor(name: &str) -> Self {
         match name.strip_prefix("option.") {
             Some(option) => Self::Option(option.to_owned()),
             None => fields::factor(name).map_or_else(|| Self::Machine(name.to_owned()), Self::Key),
@@ -40,7 +40,7 @@ impl Target {
     }
 
     /// The error describes what was expected.
-    pub fn set(&self, settings: &mut Settings, value: &Value) -> Result<(), String> {
+    pub(crate) fn set(&self, settings: &mut Settings, value: &Value) -> Result<(), String> {
         match self {
             Self::Key(field) => field.set(settings, value),
             Self::Machine(name) => machine::set(settings, name, value),

@@ -13,7 +13,7 @@ use tare_topology::bind::may_set_memory_policy;
 use tare_topology::{MemoryPolicy, Side};
 
 /// Whether a condition can run here. Without `programs`, no program that the study names is run to find out.
-pub fn available(settings: &Settings, programs: Option<&Programs>) -> Result<(), String> {
+pub(crate) fn available(settings: &Settings, programs: Option<&Programs>) -> Result<(), String> {
     machine(settings)?;
     threads(settings)?;
     memory_policy(settings)?;
@@ -32,7 +32,7 @@ pub fn available(settings: &Settings, programs: Option<&Programs>) -> Result<(),
     load.available(settings.workload.threads)
 }
 
-pub fn starts_a_server(settings: &Settings) -> bool {
+pub(crate) fn starts_a_server(settings: &Settings) -> bool {
     settings.workload.load.load().needs_server() && !settings.engine.running.is_requested()
 }
 
@@ -222,7 +222,7 @@ fn data(settings: &Settings, binary: &Binary) -> Result<(), String> {
 
 /// Whether the server knows every option of a condition. Another build of a study may know an option that this one
 /// lacks, so a named program stands in the reason.
-pub fn options(settings: &Settings) -> Result<(), String> {
+pub(crate) fn options(settings: &Settings) -> Result<(), String> {
     let (engine, binary) = (settings.engine.kind, settings.engine.binary.as_deref());
     for option in settings.engine.options.keys() {
         if engine.knows_option(option, binary).map_err(|e| e.to_string())? {

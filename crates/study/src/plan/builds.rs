@@ -13,7 +13,7 @@ const ID_DIGITS: usize = 7;
 
 /// Sets the engine of every condition whose level is a path to the one that the program there reports, and replaces
 /// the level by a name. Returns notes about what was found.
-pub fn settle(conditions: &mut [Condition], programs: &Programs) -> Vec<String> {
+pub(crate) fn settle(conditions: &mut [Condition], programs: &Programs) -> Vec<String> {
     for condition in conditions.iter_mut().filter(|condition| condition.levels.contains_key(BINARY)) {
         let engine = &mut condition.settings.engine;
         if let Some(path) = &engine.binary
@@ -35,7 +35,7 @@ pub fn settle(conditions: &mut [Condition], programs: &Programs) -> Vec<String> 
 }
 
 /// Only renames the levels, for programs that must not be run.
-pub fn name(conditions: &mut [Condition]) {
+pub(crate) fn name(conditions: &mut [Condition]) {
     rename(conditions, &|_| None);
 }
 

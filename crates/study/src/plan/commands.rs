@@ -9,7 +9,7 @@ const COMMAND: &str = "command";
 const SHORT: usize = 24;
 
 /// Renames the levels. Returns notes with the command of each name.
-pub fn name(conditions: &mut [Condition]) -> Vec<String> {
+pub(crate) fn name(conditions: &mut [Condition]) -> Vec<String> {
     let mut known = BTreeSet::new();
     let levels = conditions.iter().filter_map(|condition| condition.levels.get(COMMAND));
     let commands: Vec<String> = levels.filter(|level| known.insert(*level)).cloned().collect();

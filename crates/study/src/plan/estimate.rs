@@ -33,15 +33,15 @@ pub fn trial_on_s(settings: &Settings, sampling: &Sampling, cpus: usize) -> f64 
 }
 
 /// Expected time of all trials of a schedule, seconds.
-pub fn trials_s(trials: &[PlannedTrial], conditions: &[Condition], sampling: &Sampling, cpus: usize) -> f64 {
+pub(crate) fn trials_s(trials: &[PlannedTrial], conditions: &[Condition], sampling: &Sampling, cpus: usize) -> f64 {
     Costs::of(conditions, sampling, cpus).trials_s(trials)
 }
 
 /// Expected seconds of one trial, by the name of its condition: with its own server, and with a warm server.
-pub struct Costs<'a>(HashMap<&'a str, (f64, f64)>);
+pub(crate) struct Costs<'a>(HashMap<&'a str, (f64, f64)>);
 
 impl<'a> Costs<'a> {
-    pub fn of(conditions: &'a [Condition], sampling: &Sampling, cpus: usize) -> Self {
+    pub(crate) fn of(conditions: &'a [Condition], sampling: &Sampling, cpus: usize) -> Self {
         let costs = conditions.iter().take_while(|_| is_wanted()).map(|condition| {
             let settings = &condition.settings;
             let mut warm = settings.clone();
@@ -55,7 +55,7 @@ impl<'a> Costs<'a> {
     }
 
     /// Expected time of a schedule, seconds: a trial with a warm server needs no start and no warm-up.
-    pub fn trials_s(&self, trials: &[PlannedTrial]) -> f64 {
+    pub(crate) fn trials_s(&self, trials: &[PlannedTrial]) -> f64 {
         let mut begun: Option<usize> = None;
         let cost = |trial: &PlannedTrial| {
             let is_warm = trial.lifetime.is_some() && trial.lifetime == begun;
@@ -73,17 +73,18 @@ const COPIED: f64 = 300e6;
 
 /// Expected time until the data of these conditions are ready, if none exist yet, seconds: each set is created once
 /// and copied once as a working copy.
-pub fn data_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, study: &Study) -> f64 {
+pub(crate) fn data_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, study: &Study) -> f64 {
     let needs = needs::of(conditions.clone(), study.sampling.seed);
     making_s(conditions, study) + needs.disk_bytes as f64 / 2.0 / COPIED
 }
 
 /// The part of it without the working copies, which every run creates.
-pub fn making_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, study: &Study) -> f64 {
+pub(crate) fn making_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, study: &Study) -> f64 {
     let needs = needs::of(conditions.clone(), study.sampling.seed);
     // Each set is created by a server of its own.
     let wanted = conditions.take_while(|_| is_wanted());
-    let fresh: BTreeMap<String, f64> = wanted.map(|c| (needs::set_of(c, study), fresh_s(&c.settings))).collect();
+    let fresh: BTreeMap<String, f64> =
+        wanted.map(|c| (needs::named(&c.settings, study.sampling.seed), fresh_s(&c.settings))).collect();
     needs.data_bytes as f64 / FILLED + fresh.into_values().sum::<f64>()
 }
 

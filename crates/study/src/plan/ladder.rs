@@ -6,7 +6,7 @@ use crate::language::spec::Study;
 use std::collections::{BTreeMap, HashMap};
 use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
 
-pub fn factors(ladder: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn factors(ladder: &str) -> impl Iterator<Item = &str> {
     ladder.split(',').map(str::trim)
 }
 

@@ -3,7 +3,6 @@
 use super::design::Condition;
 use super::limits::is_wanted;
 use crate::language::settings::Settings;
-use crate::language::spec::Study;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tare_engine::Engine;
@@ -21,7 +20,7 @@ const DISK_LOOKED_AT: u64 = 64 << 20;
 /// A pool smaller than this fraction of the estimated data is too small, whatever the error of the estimate.
 const SURE: f64 = 0.8;
 
-pub fn of<'a>(conditions: impl Iterator<Item = &'a Condition>, seed: u64) -> Needs {
+pub(crate) fn of<'a>(conditions: impl Iterator<Item = &'a Condition>, seed: u64) -> Needs {
     let mut memory_bytes = 0;
     let mut sets: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for condition in conditions.take_while(|_| is_wanted()) {
@@ -39,13 +38,9 @@ pub fn of<'a>(conditions: impl Iterator<Item = &'a Condition>, seed: u64) -> Nee
     }
 }
 
-/// The name of the data set of a condition: conditions with the same name share one.
-pub fn set_of(condition: &Condition, study: &Study) -> String {
-    named(&condition.settings, study.sampling.seed)
-}
-
-/// Options that determine the format of files make separate data sets, of which the log is the largest part.
-fn named(settings: &Settings, seed: u64) -> String {
+/// The name of a data set: conditions with the same name share one. Options that determine the format of files make
+/// separate data sets, of which the log is the largest part.
+pub(crate) fn named(settings: &Settings, seed: u64) -> String {
     let (engine, load) = (&settings.engine, settings.workload.load.load());
     let dataset = engine.named(load.dataset(seed));
     format!("{} {:?} {:?} {} {dataset}", engine.kind.name(), engine.binary, engine.data, files(settings))
@@ -99,7 +94,7 @@ pub(super) fn oversized<'o>(
     options.keys().find(sizes).map(|name| (name.as_str(), pool))
 }
 
-pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<(), String> {
+pub(crate) fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<(), String> {
     let (needed, engine) = (memory(settings), &settings.engine);
     let Some(has) = machine_bytes else { return Ok(()) };
     if is_more(needed, has) {
@@ -115,7 +110,7 @@ pub fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Result<()
 }
 
 /// Whether the server's pool can hold the data, if all of them must be in it.
-pub fn fits_pool(settings: &Settings) -> Result<(), String> {
+pub(crate) fn fits_pool(settings: &Settings) -> Result<(), String> {
     let (load, engine) = (settings.workload.load.load(), &settings.engine);
     let is_made_here = load.needs_server() && engine.data.is_none() && !engine.running.is_requested();
     let data = load.data_bytes();
@@ -136,7 +131,7 @@ pub fn fits_pool(settings: &Settings) -> Result<(), String> {
 }
 
 /// Memory of this machine, bytes: the kernel's total, or the limit of the control group if that is lower.
-pub fn memory_here() -> Option<u64> {
+pub(crate) fn memory_here() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     let kib = text.lines().find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix(" kB"))?;
     let total = kib.trim().parse::<u64>().ok()?.saturating_mul(1024);
@@ -152,7 +147,7 @@ pub(super) fn memory_found(bytes: u64) -> String {
 }
 
 /// Memory of a described machine, bytes; none if its description does not give it: hwloc then assumes 1 GiB per node.
-pub fn memory_of(machine: &Machine) -> Option<u64> {
+pub(crate) fn memory_of(machine: &Machine) -> Option<u64> {
     let reported = machine.nodes.iter().any(|node| node.memory_bytes > 0 && node.memory_bytes != 1 << 30);
     reported.then(|| machine.nodes.iter().map(|node| node.memory_bytes).sum())
 }

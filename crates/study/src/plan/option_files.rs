@@ -13,7 +13,7 @@ use tare_text::count;
 
 /// The result of applying option files.
 #[derive(Debug, Default)]
-pub struct Folded {
+pub(crate) struct Folded {
     pub notes: Vec<String>,
     /// Options that a server does not know.
     pub left_out: Vec<LeftOut>,
@@ -22,7 +22,7 @@ pub struct Folded {
 }
 
 /// Adds the options of its file to every condition; options of the study take precedence.
-pub fn fold(conditions: &mut [Condition], programs: &Programs) -> Folded {
+pub(crate) fn fold(conditions: &mut [Condition], programs: &Programs) -> Folded {
     let mut folded = Folded::default();
     let mut requested = UnknownOptions::new();
     for condition in conditions {

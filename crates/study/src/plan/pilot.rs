@@ -21,13 +21,13 @@ const FEWEST_READINGS: usize = 10;
 const MORE_SAMPLES: u64 = 10;
 
 /// Trials per condition in the first schedule: all, or the pilot's.
-pub fn first_trials(sampling: &Sampling) -> usize {
+pub(crate) fn first_trials(sampling: &Sampling) -> usize {
     // One trial shows no variance between trials.
     if sampling.target_half_width.is_some() { sampling.trials.max(2) } else { sampling.trials }
 }
 
 /// The plan's note if counts are still to be chosen.
-pub fn note(sampling: &Sampling) -> Option<String> {
+pub(crate) fn note(sampling: &Sampling) -> Option<String> {
     let target = sampling.target_half_width?;
     Some(format!(
         "these trials are a pilot run: afterwards tare chooses warm-up, samples and trials for 95% intervals of ±{}, \
@@ -39,7 +39,7 @@ pub fn note(sampling: &Sampling) -> Option<String> {
 
 /// The size of one trial: as in the study, or as decided after the pilot. For a load with a warm-up in runs,
 /// additional runs are set in its settings.
-pub fn decided(sampling: &Sampling, settings: &mut Settings, plan: &Plan, trial: usize) -> Sampling {
+pub(crate) fn decided(sampling: &Sampling, settings: &mut Settings, plan: &Plan, trial: usize) -> Sampling {
     let mut sampling = sampling.clone();
     if let Some(decision) = plan.decision.as_ref().filter(|decision| trial >= decision.first_trial) {
         sampling.samples = decision.samples;

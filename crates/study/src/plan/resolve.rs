@@ -4,7 +4,8 @@ use super::available::{available, options, starts_a_server};
 use super::builds::{self, Programs};
 use super::design::{self, Condition};
 use super::{commands, estimate, ladder, limits, memory_nodes, needs, option_files, pilot, pool_memory, running};
-use crate::hosts::{HostError, Remote};
+use crate::hosts::HostError;
+use crate::hosts::remote::Remote;
 use crate::language::settings::Settings;
 use crate::language::spec::Study;
 use crate::language::values::to_values;
@@ -181,7 +182,7 @@ fn planned_placement(placement: &ResolvedPlacement) -> Option<PlannedPlacement> 
 }
 
 /// The placement of a planned condition as it was resolved; nothing is looked up on the machine again.
-pub fn planned(condition: &PlannedCondition, requested: &Placement) -> Result<ResolvedPlacement, String> {
+pub(crate) fn planned(condition: &PlannedCondition, requested: &Placement) -> Result<ResolvedPlacement, String> {
     let planned = condition.placement.clone().unwrap_or_default();
     let sets = |lists: Vec<Vec<usize>>| lists.into_iter().map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect());
     let policy = |text: Option<String>| -> Result<MemoryPolicy, String> {
@@ -255,7 +256,7 @@ fn schedule(conditions: &[&PlannedCondition], blocks: usize, seed: u64) -> Vec<P
 type Known = (Machine, Fingerprint);
 
 #[derive(Debug, Default)]
-pub struct ClientHosts {
+pub(crate) struct ClientHosts {
     requested: RefCell<BTreeMap<String, Result<Known, String>>>,
 }
 
@@ -275,7 +276,7 @@ impl ClientHosts {
         known.as_ref().map(|(machine, _)| Some(machine.clone())).map_err(String::clone)
     }
 
-    pub fn machines(&self) -> BTreeMap<String, Fingerprint> {
+    fn machines(&self) -> BTreeMap<String, Fingerprint> {
         let requested = self.requested.borrow();
         let known = requested.iter().filter_map(|(host, known)| Some((host.clone(), known.as_ref().ok()?.1.clone())));
         known.collect()
@@ -284,7 +285,11 @@ impl ClientHosts {
 
 /// The CPUs of every thread of a condition: those of clients on another host are resolved there if `hosts` may query
 /// it, otherwise left open.
-pub fn placement(settings: &Settings, on: &Machine, hosts: Option<&ClientHosts>) -> Result<ResolvedPlacement, String> {
+pub(crate) fn placement(
+    settings: &Settings,
+    on: &Machine,
+    hosts: Option<&ClientHosts>,
+) -> Result<ResolvedPlacement, String> {
     let (requested, threads) = (&settings.placement, settings.workload.threads);
     let Some(host) = &settings.client.on.host else { return requested.resolve(on, threads).map_err(|e| e.to_string()) };
     check(settings)?;

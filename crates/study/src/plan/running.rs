@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tare_engine::same_value;
 
 /// Refuses conditions whose options differ although they measure the same running server.
-pub fn check(conditions: &[Condition]) -> Result<(), String> {
+pub(crate) fn check(conditions: &[Condition]) -> Result<(), String> {
     // The first condition on each server; a restart command of its own may start it in another way.
     let mut servers: Vec<&Condition> = Vec::new();
     for condition in conditions.iter().filter(|condition| condition.settings.engine.running.is_requested()) {

@@ -33,7 +33,7 @@ use tare_topology::{Fingerprint, Machine};
 /// undecided or no verdict.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, override_usage = USAGE)]
-pub struct AbArgs {
+pub(crate) struct AbArgs {
     /// The baseline: binary=PATH, build=NAME, option.NAME=VALUE, placement=NAME, 'command=PROGRAM ARGS', or another
     /// factor with a level
     #[arg(long, value_name = "SIDE", value_parser = side, required_unless_present_any = ["resume", "certify", "study"])]
@@ -121,7 +121,7 @@ Examples:
   tare ab --certify --engine mariadb --budget 1h";
 
 /// Adds pairs of both sides until it is decided whether they differ, and prints the verdict.
-pub fn run(args: &AbArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &AbArgs) -> Result<Exit, Problem> {
     interrupt::stop()?;
     match &args.resume {
         Some(path) => resume(path, args),
@@ -233,7 +233,7 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
 }
 
 /// Compares the two sides of a study with `[decide]`.
-pub fn decide(study: Study, out: Option<&Path>, options: &RunOptions) -> Result<Exit, Problem> {
+pub(crate) fn decide(study: Study, out: Option<&Path>, options: &RunOptions) -> Result<Exit, Problem> {
     let machine = Machine::this()?;
     let planned = unless_interrupted(planned(study, &machine, Where::Here, true))?;
     let Some(planned) = planned else { return Ok(Exit::Interrupted) };
@@ -364,7 +364,7 @@ fn without_result(lost: usize, lost_alone: [usize; 2], are_all: bool) -> Option<
     }
 }
 
-pub fn effect(text: &str) -> Result<f64, String> {
+pub(crate) fn effect(text: &str) -> Result<f64, String> {
     tare_text::percentage(text).and_then(|effect| match effect > 0.0 && effect < 1.0 {
         true => Ok(effect),
         false => Err("expected a percentage above 0 and below 100".to_owned()),

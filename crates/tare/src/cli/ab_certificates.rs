@@ -21,14 +21,14 @@ const MOST: usize = 200;
 const COMMAND: &str = "command";
 
 /// Where certificates were kept.
-pub struct Kept {
+pub(crate) struct Kept {
     pub path: PathBuf,
     /// What became of earlier ones that cannot be read.
     pub aside: Option<String>,
 }
 
 /// Adds a certificate to the file of this user's state.
-pub fn keep(certificate: Certificate) -> Result<Kept, Problem> {
+pub(crate) fn keep(certificate: Certificate) -> Result<Kept, Problem> {
     let place = state::directory()?;
     let folder = PrivateFolder::open_or_create(&place, Access::Closed).map_err(StateError::from)?;
     keep_in(&folder, certificate)
@@ -62,7 +62,7 @@ fn keep_in(folder: &PrivateFolder, certificate: Certificate) -> Result<Kept, Pro
 
 /// What the certificates say about a comparison of `metric`, or of any metric if there is none yet; `None` if this
 /// machine has no certificate or they cannot be read.
-pub fn of(study: &Study, plan: &Plan, metric: Option<&str>) -> Option<Certified> {
+pub(crate) fn of(study: &Study, plan: &Plan, metric: Option<&str>) -> Option<Certified> {
     let folder = PrivateFolder::open(&state::directory().ok()?, Access::Closed).ok()??;
     let rule = plan.settle.as_ref()?;
     let (engine, load) = measured(study);
@@ -85,7 +85,7 @@ fn commands(study: &Study, plan: &Plan) -> Vec<String> {
 }
 
 /// A study's own command as a side; `None` for a load with an engine.
-pub fn command(study: &Study) -> Option<String> {
+pub(crate) fn command(study: &Study) -> Option<String> {
     match &study.base.workload.load {
         AnyLoad::Command(own) => Some(Side::of(COMMAND, own.command.as_ref()?.text()).to_string()),
         _ => None,
@@ -94,14 +94,14 @@ pub fn command(study: &Study) -> Option<String> {
 
 /// Stores it with a comparison, for `tare show` and the page of the results; returns why that failed, for a note,
 /// because it does not change the verdict.
-pub fn store(certified: Option<&Certified>, directory: &Directory) -> Option<String> {
+pub(crate) fn store(certified: Option<&Certified>, directory: &Directory) -> Option<String> {
     let bytes = serde_json::to_vec(certified?).ok()?;
     let error = directory.folder().write(CERTIFIED, &bytes).err()?;
     Some(format!("no certificate in the results: {error}"))
 }
 
 /// The certificates that [`store`] put next to a comparison; none if it had none, or if they cannot be read.
-pub fn stored(folder: &Folder) -> Option<Certified> {
+pub(crate) fn stored(folder: &Folder) -> Option<Certified> {
     serde_json::from_slice(&folder.read(CERTIFIED, LARGEST_CERTIFIED).ok()??).ok()
 }
 
@@ -112,7 +112,7 @@ fn read(folder: &PrivateFolder) -> Result<Vec<Certificate>, String> {
 }
 
 /// Engine and load of a study; the load `command` has no engine.
-pub fn measured(study: &Study) -> (Option<String>, String) {
+pub(crate) fn measured(study: &Study) -> (Option<String>, String) {
     let load = &study.base.workload.load;
     let engine = (!matches!(load, AnyLoad::Command(_))).then(|| study.base.engine.kind.name().to_owned());
     (engine, load.load().name().to_owned())

@@ -33,7 +33,7 @@ enum Measured {
 }
 
 /// Compares a side with itself and its twins, keeps the certificate and prints it.
-pub fn run(
+pub(crate) fn run(
     requested: &MeasuredOn<'_>,
     (side, relinked): (Option<&Side>, Option<&Side>),
     out: Option<&Path>,

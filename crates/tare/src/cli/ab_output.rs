@@ -11,7 +11,7 @@ use tare_results::store::Directory;
 use tare_text::object;
 
 /// Prints a comparison, with the certificate of this machine if there is one.
-pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), Problem> {
+pub(crate) fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), Problem> {
     if json {
         let document = object! {
             text: words::sentence(ab),
@@ -49,7 +49,7 @@ pub fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Result<(), P
 }
 
 /// The machine's certificate in the document of a verdict.
-pub fn certificate_json(certified: &Certified) -> impl Serialize {
+pub(crate) fn certificate_json(certified: &Certified) -> impl Serialize {
     object! {
         made_at: &certified.newest.made_at,
         engine: &certified.newest.engine,
@@ -63,13 +63,13 @@ pub fn certificate_json(certified: &Certified) -> impl Serialize {
     }
 }
 
-pub fn lines(rows: &[(&str, String)]) -> String {
+pub(crate) fn lines(rows: &[(&str, String)]) -> String {
     rows.iter().map(|(name, value)| format!("  {name:<10} {}\n", tare_text::shown(value))).collect()
 }
 
 /// Writes the comparison as a picture into its directory and returns a note on where it is. A picture that cannot be
 /// written does not change the exit code. Without a font only the SVG is written.
-pub fn draw(ab: &Ab, plan: &Plan, records: &[TrialRecord], directory: &Directory) -> String {
+pub(crate) fn draw(ab: &Ab, plan: &Plan, records: &[TrialRecord], directory: &Directory) -> String {
     let course = course(plan, records);
     if course.is_empty() {
         return String::new();

@@ -15,10 +15,10 @@ use tare_study::plan::settle;
 use tare_topology::Machine;
 
 /// Default smallest change of interest, as a fraction.
-pub const MINIMUM_EFFECT: f64 = 0.02;
+pub(crate) const MINIMUM_EFFECT: f64 = 0.02;
 
 /// What to measure, as requested on the command line.
-pub struct MeasuredOn<'a> {
+pub(crate) struct MeasuredOn<'a> {
     pub study: Option<&'a str>,
     pub overrides: Overrides,
     pub metric: Option<String>,
@@ -32,7 +32,7 @@ pub struct MeasuredOn<'a> {
 }
 
 /// Plans the pairs of a study with `[decide]` and adds notes on them. No program of an untrusted study is run.
-pub fn planned(study: Study, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
+pub(crate) fn planned(study: Study, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
     let (study, decide) = ab_sides::sided(study, machine)?;
     let (study, plan) = study_file::planned(study, machine, place, trusted)?;
     let (study, mut plan) = settle_of(decide, (study, plan), (machine, place))?;
@@ -53,7 +53,7 @@ pub fn planned(study: Study, machine: &Machine, place: Where, trusted: bool) -> 
 }
 
 /// Gives the plan its first pair and the rule that adds further ones; both are fixed before anything is measured.
-pub fn settle_of(
+pub(crate) fn settle_of(
     decide: Decide,
     (mut study, mut plan): (Study, Plan),
     on: (&Machine, Where),
@@ -100,11 +100,11 @@ fn is_against_itself(plan: &Plan) -> bool {
 }
 
 /// A new seed on every call: the standard library keys its hasher from the system's random numbers.
-pub fn fresh_seed() -> u64 {
+pub(crate) fn fresh_seed() -> u64 {
     std::hash::RandomState::new().build_hasher().finish()
 }
 
 /// The result of the pairs so far, on one line.
-pub fn pair_line(plan: &Plan, records: &[TrialRecord]) -> Option<String> {
+pub(crate) fn pair_line(plan: &Plan, records: &[TrialRecord]) -> Option<String> {
     Ab::of(plan, records).map(|ab| words::line(&ab))
 }

@@ -19,7 +19,7 @@ const INTERLEAVE: &str = "--interleave";
 
 /// How the samples of a pair lie.
 #[derive(Debug, Args)]
-pub struct TurnsArgs {
+pub(crate) struct TurnsArgs {
     /// Start the servers of both sides of a pair and let short samples of them take turns, so that noise of the machine
     /// affects both; an error if this is not possible [default: if it is possible, the load only reads and each thread
     /// is bound to one PU (logical CPU)]
@@ -32,7 +32,7 @@ pub struct TurnsArgs {
 
 impl TurnsArgs {
     /// Whether they are to take turns; `None` if no option says so.
-    pub fn requested(&self) -> Option<bool> {
+    pub(crate) fn requested(&self) -> Option<bool> {
         (self.interleave || self.no_interleave).then_some(self.interleave)
     }
 }
@@ -41,7 +41,7 @@ impl TurnsArgs {
 ///
 /// # Errors
 /// When the samples of one of its conditions cannot.
-pub fn by_turns(mut study: Study) -> Result<Study, Problem> {
+pub(crate) fn by_turns(mut study: Study) -> Result<Study, Problem> {
     each_can(&study, INTERLEAVE, together::by_turns)?;
     study.sampling.attempts = 1;
     Ok(study)
@@ -51,7 +51,7 @@ pub fn by_turns(mut study: Study) -> Result<Study, Problem> {
 ///
 /// # Errors
 /// When they cannot, although `requested` requires it.
-pub fn settle_turns(
+pub(crate) fn settle_turns(
     requested: Option<bool>,
     study: &mut Study,
     plan: &mut Plan,
@@ -74,7 +74,7 @@ pub fn settle_turns(
 }
 
 /// Turns a study of two sides into one of four conditions: each side on each half.
-pub fn on_halves(mut study: Study, machine: &Machine) -> Result<Study, Problem> {
+pub(crate) fn on_halves(mut study: Study, machine: &Machine) -> Result<Study, Problem> {
     fits_on_halves(&study)?;
     let halves = halves(machine).ok_or_else(|| {
         Problem::new(Exit::Machine, "this machine cannot be divided into two equal halves for --duet")
@@ -98,7 +98,7 @@ pub fn on_halves(mut study: Study, machine: &Machine) -> Result<Study, Problem> 
 }
 
 /// The names of the two conditions on the second half.
-pub fn of_plan(plan: &Plan) -> Option<Duet> {
+pub(crate) fn of_plan(plan: &Plan) -> Option<Duet> {
     let second = |letter: &str| {
         let of_side = plan.conditions.iter().filter(|c| c.levels.get(SIDE).is_some_and(|own| own == letter));
         of_side.filter(|condition| condition.realizable).nth(1).map(|condition| condition.name.clone())

@@ -24,7 +24,7 @@ pub type Made = (Twin, Result<Vec<Side>, String>);
 ///
 /// # Errors
 /// When the results directory cannot be made or is not trusted: the copies run from there.
-pub fn twins(
+pub(crate) fn twins(
     study: &Study,
     own: &[Side],
     relinked: Option<&Side>,
@@ -51,7 +51,7 @@ pub fn twins(
 }
 
 /// Removes the copies, which are identical to their originals, and the results directory if it is then empty.
-pub fn remove(out: &Path) {
+pub(crate) fn remove(out: &Path) {
     drop(fs::remove_dir_all(out.join(FOLDER)));
     drop(fs::remove_dir(out));
 }

@@ -23,7 +23,7 @@ pub struct Outlook {
 
 impl Outlook {
     /// All of a plan.
-    pub fn whole(study: &Study, plan: &Plan) -> Self {
+    pub(crate) fn whole(study: &Study, plan: &Plan) -> Self {
         let open = Open::of(plan);
         let until = open.as_ref().map_or(String::new(), |open| open.words(0.0));
         let line = format!("{}{until}{}", plan_view::first_line(study, plan), needs(plan));
@@ -31,7 +31,7 @@ impl Outlook {
     }
 
     /// What these records leave of a plan.
-    pub fn rest(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Self {
+    pub(crate) fn rest(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Self {
         if let Some(open) = Open::of(plan) {
             let used_s = open.used_s(plan, records);
             let line = format!("{}: resumed{}{}", plan.study, open.words(used_s), needs(plan));
@@ -47,12 +47,12 @@ impl Outlook {
         }
     }
 
-    pub fn is_long(&self) -> bool {
+    fn is_long(&self) -> bool {
         self.seconds > LONG_S
     }
 
     /// Prints the line on standard error.
-    pub fn announce(&self, json: bool) {
+    pub(crate) fn announce(&self, json: bool) {
         if !json {
             note(&self.line);
         }
@@ -60,7 +60,7 @@ impl Outlook {
 
     /// Asks on a terminal whether to begin a long run; without a terminal `--yes` is required. `shorter` names a way to
     /// a first result in less time, if there is one. Returns false if the user declines.
-    pub fn is_wanted(&self, yes: bool, shorter: impl FnOnce() -> Option<String>) -> Result<bool, Problem> {
+    pub(crate) fn is_wanted(&self, yes: bool, shorter: impl FnOnce() -> Option<String>) -> Result<bool, Problem> {
         if yes || !self.is_long() {
             return Ok(true);
         }

@@ -10,7 +10,7 @@ use tare_files::{Folder, Trust, disk_bytes};
 use tare_results::store::Directory;
 
 #[derive(Debug, Args)]
-pub struct CleanArgs {
+pub(crate) struct CleanArgs {
     /// Results directories to remove as well
     #[arg(value_name = "RESULTS")]
     results: Vec<PathBuf>,
@@ -39,7 +39,7 @@ struct CleanJson {
 }
 
 /// Shows what takes disk space, and removes prepared data and the named results.
-pub fn run(args: &CleanArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &CleanArgs) -> Result<Exit, Problem> {
     // A run on this machine may be using the data.
     let _host = if args.dry_run { None } else { Some(super::host::take()?) };
     // Locked until all are removed, so that a run cannot resume one of them meanwhile.

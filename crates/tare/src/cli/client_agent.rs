@@ -13,13 +13,13 @@ use tare_study::hosts::Link;
 const FAREWELL: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
-pub struct ClientAgentArgs {}
+pub(crate) struct ClientAgentArgs {}
 
 /// Runs the clients of a trial, which communicates over standard input and output, until the trial is over.
 ///
 /// # Errors
 /// When this machine cannot be read; later errors are sent to the trial.
-pub fn run(_args: &ClientAgentArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(_args: &ClientAgentArgs) -> Result<Exit, Problem> {
     let requested = interrupt::flag()?;
     let Some(_place) = state::place_for_agent()? else {
         return Err(Problem::new(Exit::Machine, "the most clients for trials of other hosts run here already")

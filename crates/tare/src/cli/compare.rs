@@ -15,7 +15,7 @@ use tare_text::as_text_cell;
 
 /// Compare two or more results, or conditions of results: ratio, interval, verdict
 #[derive(Debug, Args)]
-pub struct Compare {
+pub(crate) struct Compare {
     /// A, the baseline: a results directory, a CSV file, or either with `:condition`; several sessions of one side are
     /// separated by commas, and each is one observation
     a: String,
@@ -47,7 +47,7 @@ pub struct Compare {
 }
 
 /// Compares the sides and prints ratios, intervals and verdicts; as a gate it chooses the exit code.
-pub fn run(args: Compare) -> Result<Exit, Problem> {
+pub(crate) fn run(args: Compare) -> Result<Exit, Problem> {
     let options =
         Options { min_effect: args.minimum_effect, fail_if_slower: args.fail_if_slower, judged: args.metrics };
     let names: Vec<String> = [args.a, args.b].into_iter().chain(args.others).collect();
@@ -155,7 +155,7 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    pub fn of(names: &[String]) -> Result<Self, Problem> {
+    pub(crate) fn of(names: &[String]) -> Result<Self, Problem> {
         let mut opened = Self { results: Vec::new(), named: Vec::new() };
         for name in names {
             let (path, condition) = side(name);
@@ -180,7 +180,7 @@ impl Opened {
     }
 
     /// The sides in the order of the command line.
-    pub fn sides(&self) -> Vec<(String, Side<'_>)> {
+    pub(crate) fn sides(&self) -> Vec<(String, Side<'_>)> {
         let named = self.named.iter();
         named
             .map(|(name, place, condition)| {

@@ -21,7 +21,7 @@ use tare_topology::MachineError;
 
 impl Problem {
     /// If a limit was reached, the advice is what to raise, whatever the work was that needed more.
-    pub fn raised(self, to_raise: Option<String>) -> Self {
+    pub(crate) fn raised(self, to_raise: Option<String>) -> Self {
         match to_raise {
             Some(raise) => Self { exit: Exit::Machine, expected: None, ..self }.advice(raise),
             None => self,

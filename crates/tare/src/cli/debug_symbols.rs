@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use tare_engine::{engines, symbol_file};
 
-pub const NAME: &str = "symbols";
+pub(crate) const NAME: &str = "symbols";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fetch {
+pub(crate) enum Fetch {
     /// One command, which needs root if it installs a package.
     Run { words: Vec<String>, as_root: bool },
     /// apt does not know the archive of the debug packages: lines for the user to type in a root shell.
@@ -18,7 +18,7 @@ pub enum Fetch {
 
 /// A server program, whether its symbols are installed, and how to get them if not.
 #[derive(Debug, Clone)]
-pub struct Symbols {
+pub(crate) struct Symbols {
     pub found: Found,
     program: PathBuf,
     /// `None` if the symbols are installed, or if there is no known way to get them.
@@ -26,7 +26,7 @@ pub struct Symbols {
 }
 
 /// The symbols of every server program that trials would find, except tare itself.
-pub fn all(release: &str) -> Vec<Symbols> {
+pub(crate) fn all(release: &str) -> Vec<Symbols> {
     let own = std::env::current_exe().ok();
     let programs = engines().iter().filter_map(|engine| {
         let path = engine.binary(None).ok()?.path;
@@ -135,7 +135,7 @@ fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
 }
 
 impl Symbols {
-    pub fn look_again(&mut self) {
+    pub(crate) fn look_again(&mut self) {
         self.found.path = symbol_file(&self.program);
     }
 }

@@ -20,7 +20,7 @@ use tare_stats::plan::trials_to_show;
 use tare_text::object;
 
 #[derive(Debug, Args)]
-pub struct DoctorArgs {
+pub(crate) struct DoctorArgs {
     /// Seconds to measure on each CPU how much time a spinning thread loses
     #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
     spin: f64,
@@ -47,7 +47,7 @@ pub struct DoctorArgs {
 }
 
 /// Measures the noise of this machine and prints what to do about it.
-pub fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
     if !(0.01..=600.0).contains(&args.spin) {
         return Err(Problem::new(Exit::Usage, format!("--spin {}", args.spin)).expected("0.01 to 600 seconds"));
     }

@@ -25,7 +25,7 @@ const TIME_S: f64 = 60.0;
 const SAMPLE_S: f64 = 0.5;
 
 #[derive(Debug, Serialize)]
-pub struct StudyWeight {
+pub(crate) struct StudyWeight {
     pub study: String,
     /// What the probes show; null if the samples have no spread or no readings.
     #[serde(flatten)]
@@ -36,7 +36,7 @@ pub struct StudyWeight {
 }
 
 /// Measures the base of a study, without its factors, in one server lifetime; `None` when interrupted.
-pub fn measure(
+pub(crate) fn measure(
     name: &str,
     engine: Option<&str>,
     samples: Option<usize>,
@@ -55,7 +55,11 @@ pub fn measure(
 }
 
 /// Resolves `sampling.probe = "auto"` on the machine, which is locked, and gives the reason; `None` when interrupted.
-pub fn choose(study: &Study, machine: &Machine, options: &RunOptions) -> Result<Option<(ProbeUse, String)>, Problem> {
+pub(crate) fn choose(
+    study: &Study,
+    machine: &Machine,
+    options: &RunOptions,
+) -> Result<Option<(ProbeUse, String)>, Problem> {
     let movers: Vec<&str> =
         study.factors.iter().map(|factor| factor.name.as_str()).filter(|name| can_move(name)).collect();
     if let [first, ..] = movers.as_slice()

@@ -24,7 +24,7 @@ struct Found {
 }
 
 /// Prints every engine with its servers in the usual places and under the given directories.
-pub fn print(under: &[PathBuf], json: bool) -> Result<(), Problem> {
+pub(crate) fn print(under: &[PathBuf], json: bool) -> Result<(), Problem> {
     interrupt::stop()?;
     if let Some(folder) = under.iter().find(|folder| !folder.is_dir()) {
         return Err(Problem::new(super::Exit::Usage, "this is not a folder").at(folder.display().to_string()));

@@ -34,19 +34,19 @@ pub struct RunOptions {
 
 impl RunOptions {
     /// With the password of the environment, without waiting, and asking before a long run.
-    pub fn of(json: bool, trusted: bool) -> Self {
+    pub(crate) fn of(json: bool, trusted: bool) -> Self {
         let password = secret::of_environment();
         Self { password, json, wait: false, yes: false, trusted, needs_both_sides: false }
     }
 }
 
 /// Locks the machine, immediately or as soon as it is free.
-pub fn host(wait: bool) -> Result<Host, Problem> {
+pub(crate) fn host(wait: bool) -> Result<Host, Problem> {
     if wait { super::host::take_in_turn(interrupt::stop()?.requested) } else { super::host::take() }
 }
 
 /// Checks the output directory before the user is asked and before waiting for the machine.
-pub fn has_place(plan: &Plan, out: Option<&Path>, trusted: bool) -> Result<(), Problem> {
+pub(crate) fn has_place(plan: &Plan, out: Option<&Path>, trusted: bool) -> Result<(), Problem> {
     room_for_data(plan)?;
     let out = out.map_or_else(|| default_out(&plan.study, &tare_results::now()), Path::to_path_buf);
     Directory::can_be_created(&out, trust::whose(trusted))?;
@@ -59,7 +59,7 @@ fn room_for_results(plan: &Plan, out: &Path) -> Result<(), Problem> {
 }
 
 /// Fails if the disk has no room for the data.
-pub fn room_for_data(plan: &Plan) -> Result<(), Problem> {
+pub(crate) fn room_for_data(plan: &Plan) -> Result<(), Problem> {
     let Some(needs) = &plan.needs else { return Ok(()) };
     // With small tables, most of the space goes to files that the server itself creates.
     let smaller = match 4 * needs.data_bytes > needs.disk_bytes {
@@ -73,7 +73,7 @@ pub fn room_for_data(plan: &Plan) -> Result<(), Problem> {
 }
 
 /// The directory of a new run, with a name that no earlier run has.
-pub fn default_out(study: &str, now: &str) -> PathBuf {
+pub(crate) fn default_out(study: &str, now: &str) -> PathBuf {
     let stamp: String =
         now.chars().take(19).map(|c| if c == ':' { '-' } else { c }).collect::<String>().replace('T', "-");
     let folder = Path::new(state::USUAL_RESULTS);
@@ -84,7 +84,7 @@ pub fn default_out(study: &str, now: &str) -> PathBuf {
 }
 
 /// Creates a results directory with study, plan and environment in it.
-pub fn begun_in(
+pub(crate) fn begun_in(
     out: &Path,
     study: &Study,
     plan: &Plan,
@@ -101,12 +101,12 @@ pub fn begun_in(
 }
 
 /// Study and plan of a run that was started on this machine.
-pub fn begun_before(directory: &Directory) -> Result<(Study, Plan), Problem> {
+pub(crate) fn begun_before(directory: &Directory) -> Result<(Study, Plan), Problem> {
     read_begun(directory.folder())
 }
 
 /// Study and plan in a folder that may not be locked.
-pub fn read_begun(folder: &Folder) -> Result<(Study, Plan), Problem> {
+pub(crate) fn read_begun(folder: &Folder) -> Result<(Study, Plan), Problem> {
     let path = folder.path();
     let study = parse_written(&read_study_text(folder)?, path)?;
     let plan = read_plan(folder)?;
@@ -123,7 +123,7 @@ pub fn read_begun(folder: &Folder) -> Result<(Study, Plan), Problem> {
     Ok((study, plan))
 }
 
-pub fn execute(
+pub(crate) fn execute(
     study: &Study,
     plan: &Plan,
     directory: &Directory,

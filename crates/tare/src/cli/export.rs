@@ -17,7 +17,7 @@ use tare_text::object;
 
 /// Write results for other tools: tables, pictures, and files for CI systems
 #[derive(Debug, Args)]
-pub struct Export {
+pub(crate) struct Export {
     /// A results directory, or a CSV file with the columns condition,trial,sample,metric,value; several for otava
     #[arg(required = true)]
     results: Vec<PathBuf>,
@@ -42,7 +42,7 @@ pub struct Export {
 }
 
 /// Writes the export; with `--json`, prints its path.
-pub fn run(args: Export) -> Result<Exit, Problem> {
+pub(crate) fn run(args: Export) -> Result<Exit, Problem> {
     if let Some(feature) = args.format.missing_feature() {
         return Err(Problem::new(Exit::Machine, format!("this build of tare does not write {}", args.format))
             .advice(format!("build one that does: cargo build --release --features {feature}")));

@@ -7,7 +7,7 @@ use tare_text::percent;
 const EVERY_S: u64 = 10;
 
 /// Added rows, and their share if the final number is known.
-pub fn rows(added: u64, of: Option<u64>) -> String {
+pub(crate) fn rows(added: u64, of: Option<u64>) -> String {
     match of.filter(|of| *of >= added && *of > 0) {
         Some(of) => format!("{added} of {of} rows ({})", percent(added as f64 / of as f64)),
         None => format!("{added} rows"),
@@ -20,24 +20,24 @@ fn added(filled: &Filled) -> String {
 }
 
 /// The step of a trial, for a line that is overwritten.
-pub fn step(filled: &Filled) -> String {
+pub(crate) fn step(filled: &Filled) -> String {
     format!("filling tables{}", added(filled))
 }
 
 /// Chooses the reports that become lines, where lines are kept.
 #[derive(Debug, Default)]
-pub struct FillLines {
+pub(crate) struct FillLines {
     next_s: u64,
 }
 
 impl FillLines {
     /// Other tables are filled from now on.
-    pub fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.next_s = 0;
     }
 
     /// A line for the first report, then one every 10 seconds.
-    pub fn line(&mut self, filled: &Filled) -> Option<String> {
+    pub(crate) fn line(&mut self, filled: &Filled) -> Option<String> {
         let Filled { seconds, of, .. } = *filled;
         if seconds < self.next_s {
             return None;

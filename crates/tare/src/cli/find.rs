@@ -18,9 +18,10 @@ use tare_findings::find::Find;
 use tare_report::terminal::{self, Style};
 use tare_report::words::find as words;
 use tare_report::{json, write_report_in};
-use tare_results::laps::{FIRST_LOOK, Question, RaceStop};
+use tare_results::laps::{FIRST_LOOK, RaceStop};
 use tare_results::schema::{Plan, Race, TrialRecord};
 use tare_results::store::{read_plan, read_trials, write_plan};
+use tare_stats::racing::Question;
 use tare_study::language::spec::Study;
 use tare_study::plan::resolve::Where;
 use tare_study::plan::{each_node, race};
@@ -33,7 +34,7 @@ use tare_topology::Machine;
 /// confidence, within the minimum effect of the best. Exit codes: 0 found, 4 no candidate has a result, 5 undecided.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct FindArgs {
+pub(crate) struct FindArgs {
     /// placements (of the study, and clients and server on every pair of nodes), memory (default and interleaved), or a
     /// factor with its levels, such as threads=4,8 or 'command=./new --run'; repeat a factor to add levels
     #[arg(value_name = "WHAT", value_parser = find_what::what)]
@@ -110,7 +111,7 @@ impl FindArgs {
 }
 
 /// Races every combination until the best is known, and prints it with lines to copy.
-pub fn run(args: &FindArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &FindArgs) -> Result<Exit, Problem> {
     let Some(path) = &args.resume else { return begin(args) };
     interrupt::stop()?;
     let begun =

@@ -10,7 +10,7 @@ use tare_files::Audience;
 use tare_findings::compare::{Gate, Losses};
 use tare_report::export::changes::{Judged, annotations, markdown};
 
-pub struct GithubSummary<'a> {
+pub(crate) struct GithubSummary<'a> {
     pub base: &'a str,
     pub judged: Vec<Judged<'a>>,
     pub losses: &'a [Losses],
@@ -25,7 +25,7 @@ pub struct GithubSummary<'a> {
 ///
 /// # Errors
 /// [`Problem`] when the file cannot be written. A summary that cannot be written only prints a note.
-pub fn report(summary: &GithubSummary<'_>, file: Option<&Path>) -> Result<(), Problem> {
+pub(crate) fn report(summary: &GithubSummary<'_>, file: Option<&Path>) -> Result<(), Problem> {
     let in_step = std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true");
     let text = markdown(summary.base, &summary.judged, summary.losses, summary.gate, summary.notes);
     if let Some(path) = file {

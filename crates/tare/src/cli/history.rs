@@ -22,7 +22,7 @@ const LARGEST_LIST: u64 = 1 << 20;
 /// trials; if a run has no recorded time, all are in the order of the command line, those of a folder by name. At least
 /// 6 runs are needed. A file of --keep stands for the runs in it.
 #[derive(Debug, Args)]
-pub struct History {
+pub(crate) struct History {
     /// Results directories, CSV files with the columns condition,trial,sample,metric,value, folders of them, or files
     /// that --keep has written
     #[arg(required = true, value_name = "DIR|FILE")]
@@ -56,7 +56,7 @@ pub struct History {
 }
 
 /// Prints the changes of every line; as a gate it chooses the exit code.
-pub fn run(args: History) -> Result<Exit, Problem> {
+pub(crate) fn run(args: History) -> Result<Exit, Problem> {
     let Kept { mut runs, audience } = gathered(&args)?;
     let by_time = history::in_order(&mut runs);
     let options = Options {

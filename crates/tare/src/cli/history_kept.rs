@@ -18,16 +18,16 @@ const LARGEST: u64 = 256 << 20;
 
 /// Runs, and who may read them.
 #[derive(Default)]
-pub struct Kept {
+pub(crate) struct Kept {
     pub runs: Vec<Run>,
     pub audience: Audience,
 }
 
-pub fn is_kept(path: &Path) -> bool {
+pub(crate) fn is_kept(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == ENDING)
 }
 
-pub fn argument(text: &str) -> Result<PathBuf, String> {
+pub(crate) fn argument(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     if is_kept(&path) { Ok(path) } else { Err(format!("expected a name that ends with .{ENDING}")) }
 }
@@ -36,7 +36,7 @@ pub fn argument(text: &str) -> Result<PathBuf, String> {
 const LONGEST_LOCK: Duration = Duration::from_secs(60);
 
 /// From reading the runs until they are written, no other call adds some.
-pub fn lock(path: &Path) -> Result<File, Problem> {
+pub(crate) fn lock(path: &Path) -> Result<File, Problem> {
     let held = tare_files::lock_folder_of(path, LONGEST_LOCK).map_err(|error| not_kept(path, &error))?;
     held.ok_or_else(|| {
         Problem::new(Exit::Machine, "another process has locked the folder of the history for a minute")
@@ -46,7 +46,7 @@ pub fn lock(path: &Path) -> Result<File, Problem> {
 }
 
 /// The runs of a file; `None` if there is none.
-pub fn read(path: &Path) -> Result<Option<Kept>, Problem> {
+pub(crate) fn read(path: &Path) -> Result<Option<Kept>, Problem> {
     let refused = |error| Problem::from(ReadError::from(error));
     let Some(file) = tare_files::open_named(path).map_err(refused)? else { return Ok(None) };
     let audience = Audience::of(&file, path).map_err(refused)?;
@@ -64,7 +64,7 @@ pub fn read(path: &Path) -> Result<Option<Kept>, Problem> {
 }
 
 /// Writes the file completely or not at all, readable by no one who may not read its sources.
-pub fn write(path: &Path, kept: &Kept) -> Result<(), Problem> {
+pub(crate) fn write(path: &Path, kept: &Kept) -> Result<(), Problem> {
     let mut text = String::new();
     for run in &kept.runs {
         text.push_str(&run.to_line().map_err(|error| not_kept(path, &error))?);
@@ -100,12 +100,12 @@ fn malformed(error: &KeptError) -> Problem {
 }
 
 /// Says what was added, on standard error.
-pub fn note(path: &Path, before: usize, runs: usize) {
+pub(crate) fn note(path: &Path, before: usize, runs: usize) {
     let added = tare_text::count(runs - before, "run");
     output::note(&format!("{}: {added} added, {runs} in all", path.display()));
 }
 
-pub fn few(runs: usize) -> Result<(), Problem> {
+pub(crate) fn few(runs: usize) -> Result<(), Problem> {
     match runs > MOST_RUNS {
         false => Ok(()),
         true => Err(Problem::new(Exit::Usage, "these are too many runs")

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tare_noise::NoiseError;
 
 /// Locks the machine. Prints on standard error what a killed run had left, and which other user runs on the machine.
-pub fn take() -> Result<Host, Problem> {
+pub(crate) fn take() -> Result<Host, Problem> {
     Ok(reported(state::take_host(&report)?))
 }
 
@@ -15,7 +15,7 @@ pub fn take() -> Result<Host, Problem> {
 ///
 /// # Errors
 /// As [`take`]; when `requested` is set while waiting, that another run has the machine.
-pub fn take_in_turn(requested: &AtomicBool) -> Result<Host, Problem> {
+pub(crate) fn take_in_turn(requested: &AtomicBool) -> Result<Host, Problem> {
     let mut noted = false;
     loop {
         match state::take_host(&report) {

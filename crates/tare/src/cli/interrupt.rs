@@ -26,7 +26,7 @@ static LISTENER: OnceLock<()> = OnceLock::new();
 /// would then discard the exit status of every child. Child programs have the default action of both. No signal stays
 /// blocked, as some supervisors leave it: neither a signal of the user nor that of a parent's death would arrive, here
 /// and in child programs.
-pub fn take_signals() {
+pub(crate) fn take_signals() {
     // SAFETY: the set is initialised by sigemptyset before it is read, and no old set is requested.
     unsafe {
         let mut none = MaybeUninit::uninit();
@@ -47,7 +47,7 @@ fn is_ignored(signal: i32) -> bool {
 }
 
 /// Both flags; the first call installs the handlers. Settings are restored in either case.
-pub fn stop() -> Result<Stop<'static>, Problem> {
+pub(crate) fn stop() -> Result<Stop<'static>, Problem> {
     if LISTENER.get().is_none() {
         let failed =
             |e: io::Error| Problem::new(Exit::Machine, format!("cannot handle signals: {e}")).raised(to_raise(&e));
@@ -74,7 +74,7 @@ pub fn stop() -> Result<Stop<'static>, Problem> {
 
 /// Runs `wait`, which does not check the flags, for instance a read of a line from the user. A signal returns the error
 /// `Interrupted`; `wait` then goes on in a thread that ends with this process.
-pub fn awaited<T: Send + 'static>(wait: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
+pub(crate) fn awaited<T: Send + 'static>(wait: impl FnOnce() -> io::Result<T> + Send + 'static) -> io::Result<T> {
     let (send, receive) = channel();
     // After a signal the receiver no longer exists.
     Builder::new().name("awaited".into()).spawn(move || drop(send.send(wait())))?;
@@ -88,21 +88,21 @@ pub fn awaited<T: Send + 'static>(wait: impl FnOnce() -> io::Result<T> + Send + 
 }
 
 /// The output of a program that may run for any time; the program ends with this process.
-pub fn output(mut command: Command) -> io::Result<Output> {
+pub(crate) fn output(mut command: Command) -> io::Result<Output> {
     tare_engine::dies_with_parent(&mut command);
     awaited(move || command.output())
 }
 
 /// `None` if a signal arrived meanwhile: an error that it caused is not reported.
-pub fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem> {
+pub(crate) fn unless_interrupted<T>(done: Result<T, Problem>) -> Result<Option<T>, Problem> {
     if tare_engine::interrupted() { Ok(None) } else { done.map(Some) }
 }
 
 /// The error for an action that a signal interrupted.
-pub fn problem(while_doing: &str) -> Problem {
+pub(crate) fn problem(while_doing: &str) -> Problem {
     Problem::new(Exit::Interrupted, format!("interrupted while {while_doing}"))
 }
 
-pub fn flag() -> Result<&'static AtomicBool, Problem> {
+pub(crate) fn flag() -> Result<&'static AtomicBool, Problem> {
     stop().map(|stop| stop.requested)
 }

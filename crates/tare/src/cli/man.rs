@@ -6,14 +6,14 @@ use clap_complete::Shell;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
-pub struct ManArgs {
+pub(crate) struct ManArgs {
     /// An existing directory for tare.1, tare-run.1 and so on
     #[arg(value_name = "DIR")]
     directory: PathBuf,
 }
 
 /// Writes one page for the program that `table` describes and one for each of its commands.
-pub fn run(args: &ManArgs, table: Command) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &ManArgs, table: Command) -> Result<Exit, Problem> {
     clap_mangen::generate_to(table, &args.directory).map_err(|error| {
         Problem::new(Exit::Machine, format!("cannot write manual pages into {}: {error}", args.directory.display()))
             .expected("a directory that exists and can be written")
@@ -23,13 +23,13 @@ pub fn run(args: &ManArgs, table: Command) -> Result<Exit, Problem> {
 
 #[derive(Debug, Args)]
 #[command(after_help = "For bash:\n  tare completions bash > ~/.local/share/bash-completion/completions/tare")]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell to print them for
     shell: Shell,
 }
 
 /// Prints the completions of the program that `table` describes.
-pub fn complete(args: &CompletionsArgs, mut table: Command) -> Result<Exit, Problem> {
+pub(crate) fn complete(args: &CompletionsArgs, mut table: Command) -> Result<Exit, Problem> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut table, "tare", &mut script);
     output::as_is(&String::from_utf8_lossy(&script))?;

@@ -11,7 +11,7 @@ use tare_study::language::spec::Study;
 
 /// What the study is run with, and what of it is compared.
 #[derive(Debug, Args)]
-pub struct MeasuredArgs {
+pub(crate) struct MeasuredArgs {
     /// Run on this engine: sqlite, mariadb, mysql or postgresql [default: the study's]
     #[arg(long)]
     pub engine: Option<String>,
@@ -32,7 +32,7 @@ pub struct MeasuredArgs {
 
 impl MeasuredArgs {
     /// The changes to the study, including its load.
-    pub fn sets(&self) -> Vec<String> {
+    pub(crate) fn sets(&self) -> Vec<String> {
         self.load_keys().into_iter().chain(self.set.iter().cloned()).collect()
     }
 
@@ -45,7 +45,7 @@ impl MeasuredArgs {
         }
     }
 
-    pub fn overrides(&self) -> Overrides {
+    pub(crate) fn overrides(&self) -> Overrides {
         let typed = |set| (set, format!("--load {}", self.load.as_deref().unwrap_or_default()));
         Overrides {
             engine: self.engine.clone(),
@@ -69,7 +69,7 @@ fn load(text: &str) -> Result<String, String> {
 
 /// Refuses a metric that no load has before anything is measured. A command that reports metrics of its own may name
 /// them in any way.
-pub fn check_metrics<'n>(study: &Study, names: impl IntoIterator<Item = &'n String>) -> Result<(), Problem> {
+pub(crate) fn check_metrics<'n>(study: &Study, names: impl IntoIterator<Item = &'n String>) -> Result<(), Problem> {
     if matches!(&study.base.workload.load, AnyLoad::Command(command) if !command.metrics.is_empty()) {
         return Ok(());
     }

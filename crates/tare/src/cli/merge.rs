@@ -12,7 +12,7 @@ const NAMED: usize = 5;
 
 /// Merge the shards of a study into one results directory
 #[derive(Debug, Args)]
-pub struct MergeArgs {
+pub(crate) struct MergeArgs {
     /// Folders that `tare shard` made, or results directories of some of a study's blocks
     #[arg(required = true, value_name = "DIR")]
     folders: Vec<PathBuf>,
@@ -21,7 +21,7 @@ pub struct MergeArgs {
     out: PathBuf,
 }
 
-pub fn run(args: &MergeArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &MergeArgs) -> Result<Exit, Problem> {
     let merged = merge(&args.folders, &args.out)?;
     let out = args.out.display();
     note(&format!(

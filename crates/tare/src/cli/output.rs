@@ -12,12 +12,12 @@ pub use tare_text::duration_at_most as duration;
 use tare_text::object;
 
 /// Prints text on standard output; control characters in names of processes, files and servers are made harmless.
-pub fn text(text: &str) -> Result<(), Problem> {
+pub(crate) fn text(text: &str) -> Result<(), Problem> {
     as_is(&tare_text::shown(text))
 }
 
 /// Prints text unchanged: for programs, or already escaped and with colours. A closed pipe is not an error.
-pub fn as_is(text: &str) -> Result<(), Problem> {
+pub(crate) fn as_is(text: &str) -> Result<(), Problem> {
     match io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
             Err(Problem::new(Exit::Machine, format!("cannot write to standard output: {e}")))
@@ -27,26 +27,26 @@ pub fn as_is(text: &str) -> Result<(), Problem> {
 }
 
 /// Prints lines for people on standard output; on a terminal they wrap at words.
-pub fn lines(lines: &str) -> Result<(), Problem> {
+pub(crate) fn lines(lines: &str) -> Result<(), Problem> {
     let width = Style::of_stdout(None).width;
     text(&width.map_or_else(|| lines.to_owned(), |width| broken(lines, width)))
 }
 
 /// Prints a message for people on standard error. A write error must not stop a run.
-pub fn note(line: &str) {
+pub(crate) fn note(line: &str) {
     // The line may contain output of servers, log lines and names.
     let _ = writeln!(io::stderr().lock(), "{}", fitted(&tare_text::shown(line)));
 }
 
 /// Columns of the terminal on standard error; `None` if it is not a terminal or does not report a width.
-pub fn columns() -> Option<u16> {
+pub(crate) fn columns() -> Option<u16> {
     let err = io::stderr();
     let size = err.is_terminal().then(|| rustix::termios::tcgetwinsize(&err).ok()).flatten();
     size.map(|size| size.ws_col).filter(|columns| *columns > 0)
 }
 
 /// Text for standard error; on a terminal, long lines wrap at words.
-pub fn fitted(text: &str) -> String {
+pub(crate) fn fitted(text: &str) -> String {
     columns().map_or_else(|| text.to_owned(), |columns| broken(text, columns))
 }
 
@@ -84,7 +84,7 @@ fn broken(text: &str, width: u16) -> String {
 }
 
 /// Prints a command to the CI system that reads the log; the caller has escaped foreign text in it.
-pub fn command(line: &str) {
+pub(crate) fn command(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
@@ -104,13 +104,13 @@ struct Headed<'a, T> {
 }
 
 /// A path as a word of a command to paste.
-pub fn quoted_path(path: &Path) -> String {
+pub(crate) fn quoted_path(path: &Path) -> String {
     tare_text::quoted(&path.to_string_lossy())
 }
 
 /// Keeps the one JSON document of a command for [`end`]: schema and version, then the fields of `rest`, which must have
 /// some.
-pub fn document<T: Serialize>(schema: &'static str, rest: &T) -> Result<(), Problem> {
+pub(crate) fn document<T: Serialize>(schema: &'static str, rest: &T) -> Result<(), Problem> {
     *kept() = Some(document_text(schema, rest)?);
     Ok(())
 }
@@ -119,12 +119,12 @@ fn kept() -> MutexGuard<'static, Option<String>> {
     DOCUMENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub fn document_text<T: Serialize>(schema: &'static str, rest: &T) -> Result<String, Problem> {
+pub(crate) fn document_text<T: Serialize>(schema: &'static str, rest: &T) -> Result<String, Problem> {
     pretty(&Headed { schema, version: VERSION, rest })
 }
 
 /// The JSON format of files and documents.
-pub fn pretty(document: &impl Serialize) -> Result<String, Problem> {
+pub(crate) fn pretty(document: &impl Serialize) -> Result<String, Problem> {
     serde_json::to_string_pretty(document)
         .map(|document| document + "\n")
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot write JSON: {e}")))
@@ -132,7 +132,7 @@ pub fn pretty(document: &impl Serialize) -> Result<String, Problem> {
 
 /// Prints the document of a command that has ended. An error is its last field, or a document of its own if there is no
 /// other and the command line requests JSON.
-pub fn end(problem: Option<&Problem>) -> Result<(), Problem> {
+pub(crate) fn end(problem: Option<&Problem>) -> Result<(), Problem> {
     let error = problem.map(|problem| {
         object! {
             error: &problem.what,
@@ -164,14 +164,14 @@ fn json_is_requested(words: impl Iterator<Item = OsString>) -> bool {
 }
 
 /// Parses a time in seconds: `30min`, `90s`, `2h`, `500ms` or a number without a unit.
-pub fn seconds(text: &str) -> Option<f64> {
+pub(crate) fn seconds(text: &str) -> Option<f64> {
     let units = [("min", 60.0), ("h", 3600.0), ("m", 60.0), ("ms", 1e-3), ("s", 1.0), ("", 1.0)];
     let (number, factor) = units.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
     number.trim().parse().ok().map(|number: f64| number * factor).filter(|seconds| seconds.is_finite())
 }
 
 /// Parses a time above 0.
-pub fn time(text: &str) -> Result<f64, String> {
+pub(crate) fn time(text: &str) -> Result<f64, String> {
     seconds(text).filter(|s| *s > 0.0).ok_or_else(|| "expected a time such as 30min, 90s or 2h".to_owned())
 }
 

@@ -13,7 +13,7 @@ use tare_study::plan::needs::gigabytes;
 use tare_text::object;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum View {
+pub(crate) enum View {
     Json,
     /// For people, on one screen.
     Screen,
@@ -22,7 +22,7 @@ pub enum View {
 }
 
 impl View {
-    pub fn of(json: bool, all: bool) -> Self {
+    pub(crate) fn of(json: bool, all: bool) -> Self {
         match (json, all) {
             (true, _) => Self::Json,
             (false, false) => Self::Screen,
@@ -31,7 +31,7 @@ impl View {
     }
 }
 
-pub fn print(study: &Study, plan: &Plan, view: View) -> Result<(), Problem> {
+pub(crate) fn print(study: &Study, plan: &Plan, view: View) -> Result<(), Problem> {
     if view == View::Json {
         let document = object! {
             conditions: &plan.conditions,
@@ -87,7 +87,7 @@ fn on_a_screen(text: &str) -> String {
 const EACH: &str = "each condition separately";
 
 /// The size of the run and its duration.
-pub fn first_line(study: &Study, plan: &Plan) -> String {
+pub(crate) fn first_line(study: &Study, plan: &Plan) -> String {
     let done = plan.conditions.iter().filter(|condition| condition.realizable).count();
     let conditions = match plan.conditions.len() {
         all if done < all => {
@@ -128,7 +128,7 @@ fn time(study: &Study, plan: &Plan, each: &str) -> String {
 }
 
 /// Memory and disk that a plan needs; `None` if it needs no memory worth mentioning.
-pub fn needs(plan: &Plan) -> Option<String> {
+pub(crate) fn needs(plan: &Plan) -> Option<String> {
     let needs = plan.needs.filter(|needs| needs.memory_bytes > 0)?;
     let (data, disk) = (gigabytes(needs.data_bytes), gigabytes(needs.disk_bytes));
     let memory = gigabytes(needs.memory_bytes);
@@ -269,7 +269,7 @@ fn rows(rows: &[(String, String)]) -> String {
 }
 
 /// Prints the notes of a plan on standard error.
-pub fn print_notes(plan: &Plan) {
+pub(crate) fn print_notes(plan: &Plan) {
     let notes = notes(plan);
     if !notes.is_empty() {
         super::output::note(notes.trim_end());
@@ -277,12 +277,12 @@ pub fn print_notes(plan: &Plan) {
 }
 
 /// What was chosen or left out, one line each.
-pub fn notes(plan: &Plan) -> String {
+pub(crate) fn notes(plan: &Plan) -> String {
     plan.notes.iter().map(|note| format!("note: {note}\n")).collect()
 }
 
 /// Prints on standard error which conditions this machine cannot run.
-pub fn print_unrealizable(plan: &Plan) {
+pub(crate) fn print_unrealizable(plan: &Plan) {
     super::output::note(unrealizable(plan, &Names::of(plan)).trim_end());
 }
 
@@ -325,7 +325,7 @@ fn sides(condition: &PlannedCondition) -> [Option<String>; SIDES] {
 }
 
 /// Fails if the machine can run none of the conditions.
-pub fn something_left(study: &Study, plan: &Plan) -> Result<(), Problem> {
+pub(crate) fn something_left(study: &Study, plan: &Plan) -> Result<(), Problem> {
     if plan.conditions.iter().any(|c| c.realizable) {
         return Ok(());
     }

@@ -18,30 +18,30 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub fn new(exit: Exit, what: impl Into<String>) -> Self {
+    pub(crate) fn new(exit: Exit, what: impl Into<String>) -> Self {
         Self { what: what.into(), place: None, expected: None, advice: None, exit }
     }
 
     #[must_use]
-    pub fn at(mut self, place: impl Into<String>) -> Self {
+    pub(crate) fn at(mut self, place: impl Into<String>) -> Self {
         self.place = Some(place.into());
         self
     }
 
     #[must_use]
-    pub fn expected(mut self, expected: impl Into<String>) -> Self {
+    pub(crate) fn expected(mut self, expected: impl Into<String>) -> Self {
         self.expected = Some(expectation(expected.into()));
         self
     }
 
     #[must_use]
-    pub fn advice(mut self, advice: impl Into<String>) -> Self {
+    pub(crate) fn advice(mut self, advice: impl Into<String>) -> Self {
         self.advice = Some(advice.into());
         self
     }
 
     #[must_use]
-    pub fn advised(self, advice: Option<impl Into<String>>) -> Self {
+    pub(crate) fn advised(self, advice: Option<impl Into<String>>) -> Self {
         match advice {
             Some(advice) => self.advice(advice),
             None => self,
@@ -50,7 +50,7 @@ impl Problem {
 }
 
 /// What was expected, without the word `expected`, with which errors of libraries begin.
-pub fn expectation(words: String) -> String {
+pub(crate) fn expectation(words: String) -> String {
     words.strip_prefix("expected ").map_or(words.clone(), str::to_owned)
 }
 

@@ -10,7 +10,7 @@ use tare_text::{count, object};
 
 /// Move damaged lines of a results directory's records to files next to them
 #[derive(Debug, Args)]
-pub struct Repair {
+pub(crate) struct Repair {
     /// A results directory, or a study cut into shards, that nothing is writing to
     results: PathBuf,
     /// Print one JSON document
@@ -19,7 +19,7 @@ pub struct Repair {
 }
 
 /// Moves damaged lines to other files under the locks of their directories, and prints them.
-pub fn run(args: &Repair) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &Repair) -> Result<Exit, Problem> {
     let damaged = match Sharded::open(&args.results, Trust::Anyone)? {
         Some(sharded) => shards::repair(&sharded)?,
         None => tare_results::repair(Directory::resume(&args.results, Trust::Anyone)?.folder())?,

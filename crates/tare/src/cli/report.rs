@@ -8,7 +8,7 @@ use tare_report::{write_report_in, write_report_to};
 
 /// Write the results as one self-contained HTML file
 #[derive(Debug, Args)]
-pub struct Report {
+pub(crate) struct Report {
     /// A results directory, or a CSV file with the columns condition,trial,sample,metric,value
     results: PathBuf,
     /// Where to write [default: report.html in the directory, or next to the CSV file under its name]
@@ -20,7 +20,7 @@ pub struct Report {
 }
 
 /// Writes the page and prints its path.
-pub fn run(args: Report) -> Result<Exit, Problem> {
+pub(crate) fn run(args: Report) -> Result<Exit, Problem> {
     let folder = tare_results::folder(&args.results, Trust::Anyone)?;
     let results = match &folder {
         Some(folder) => results_problem::open_folder(folder),

@@ -7,7 +7,7 @@ use tare_noise::RestoreReport;
 use tare_text::count;
 
 #[derive(Debug, Args)]
-pub struct RestoreArgs {
+pub(crate) struct RestoreArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -17,7 +17,7 @@ pub struct RestoreArgs {
 ///
 /// # Errors
 /// When another run works on this machine, or something could not be restored.
-pub fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
     let host = super::host::take()?;
     if args.json {
         output::document("tare-restore", &host.restored)?;

@@ -10,12 +10,12 @@ use tare_report::WriteError;
 use tare_results::{ReadError, Results};
 
 /// Reads results and prints their damaged lines on standard error; all other lines are used.
-pub fn open(path: &Path) -> Result<Results, Problem> {
+pub(crate) fn open(path: &Path) -> Result<Results, Problem> {
     with_damage_reported(tare_results::open(path)?)
 }
 
 /// As [`open`], for the results directory of an open handle.
-pub fn open_folder(folder: &Folder) -> Result<Results, Problem> {
+pub(crate) fn open_folder(folder: &Folder) -> Result<Results, Problem> {
     with_damage_reported(tare_results::open_folder(folder)?)
 }
 
@@ -27,7 +27,7 @@ fn with_damage_reported(results: Results) -> Result<Results, Problem> {
 }
 
 /// Advice for a path without results: similar results, the latest ones, or how to make some.
-pub fn nearest_results(wrong: &Path) -> String {
+pub(crate) fn nearest_results(wrong: &Path) -> String {
     let known: Vec<String> = state::results().into_iter().map(|path| path.display().to_string()).collect();
     let all = if known.len() > 1 { "; see all of them with: tare clean --dry-run" } else { "" };
     let wrong = wrong.display().to_string();

@@ -18,7 +18,7 @@ use tare_study::language::spec::Study;
 use tare_topology::Machine;
 
 /// A results directory, with the host's lock held as long as this value exists.
-pub struct Locked {
+pub(crate) struct Locked {
     pub study: Study,
     pub plan: Plan,
     pub directory: Directory,
@@ -27,7 +27,7 @@ pub struct Locked {
 
 /// The directory of an earlier run whose plan `check` accepts, and maybe gives more time; `None` when interrupted, or
 /// if the user declines. Errors in it are reported before waiting for the machine.
-pub fn gone_on(
+pub(crate) fn gone_on(
     path: &Path,
     options: &RunOptions,
     check: impl FnOnce(&mut Plan) -> Result<(), Problem>,
@@ -47,7 +47,7 @@ pub fn gone_on(
 }
 
 /// A new directory with study and plan in it; `None` when interrupted, or if the user declines.
-pub fn begun(
+pub(crate) fn begun(
     (study, plan): (Study, Plan),
     machine: &Machine,
     out: Option<&Path>,
@@ -89,7 +89,7 @@ impl Printed {
 
 /// Prints the result so far after rounds, and in between all failures and what disturbed trials.
 #[derive(Debug)]
-pub struct RoundListener {
+pub(crate) struct RoundListener {
     line: Line,
     rounds: Printed,
     disturbed: Printed,
@@ -99,7 +99,7 @@ pub struct RoundListener {
 }
 
 impl RoundListener {
-    pub fn new(line: Line) -> Self {
+    pub(crate) fn new(line: Line) -> Self {
         let (rounds, disturbed) = (Printed::default(), Printed::default());
         Self { line, rounds, disturbed, repeats_ended: false, fill_lines: FillLines::default() }
     }

@@ -24,7 +24,7 @@ use tare_text::count;
 use tare_topology::Machine;
 
 #[derive(Debug, Args)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     /// A study file, or the name of a built-in study (see `tare studies`) [default: first-look]
     #[arg(value_name = "STUDY")]
     study: Option<String>,
@@ -70,14 +70,14 @@ pub struct RunArgs {
 }
 
 /// Compares the two sides of a study with `[decide]`, with an output directory.
-pub type Decides = fn(Study, Option<&Path>, &RunOptions) -> Result<Exit, Problem>;
+pub(crate) type Decides = fn(Study, Option<&Path>, &RunOptions) -> Result<Exit, Problem>;
 
 /// Resolves `sampling.probe = "auto"` on a locked machine and gives the reason; `None` when interrupted.
-pub type Chooses = fn(&Study, &Machine, &RunOptions) -> Result<Option<(ProbeUse, String)>, Problem>;
+pub(crate) type Chooses = fn(&Study, &Machine, &RunOptions) -> Result<Option<(ProbeUse, String)>, Problem>;
 
 /// Runs a study, or with `--dry-run` prints what it would do. `decide` runs studies with `[decide]`; `choose` chooses a
 /// probe.
-pub fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
         let begun = Directory::begun(path, trust::whose(args.trust))?;
         interrupt::stop()?;
@@ -159,7 +159,7 @@ impl RunArgs {
 }
 
 /// Runs a study that was made from a command line, which is trusted.
-pub fn carry_out(study: Study, out: &Path, password: Option<String>, json: bool) -> Result<Exit, Problem> {
+pub(crate) fn carry_out(study: Study, out: &Path, password: Option<String>, json: bool) -> Result<Exit, Problem> {
     let machine = Machine::this()?;
     interrupt::stop()?;
     let planned = unless_interrupted(study_file::planned(study, &machine, Where::Here, true))?;

@@ -11,7 +11,7 @@ use tare_text::Value;
 /// Programs that are measured without a study file.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Measuring programs instead of a study")]
-pub struct ProgramArgs {
+pub(crate) struct ProgramArgs {
     /// A program with its arguments: split into words as in a shell, but run without one (may be repeated, to compare
     /// several)
     #[arg(long, value_name = "'PROG ARGS'", conflicts_with_all = ["study", "resume", "engine", "quick", "load", "binary", "option",
@@ -35,12 +35,12 @@ pub struct ProgramArgs {
 }
 
 impl ProgramArgs {
-    pub fn is_none(&self) -> bool {
+    pub(crate) fn is_none(&self) -> bool {
         self.command.is_empty()
     }
 
     /// The study of the given commands; `None` without commands.
-    pub fn study(&self, overrides: &Overrides) -> Option<Result<Study, Problem>> {
+    pub(crate) fn study(&self, overrides: &Overrides) -> Option<Result<Study, Problem>> {
         let first = self.command.first()?;
         let text = |text: &String| Value::Text(text.clone());
         let mut values = vec![

@@ -21,7 +21,7 @@ const ROOM_FOR_BAR: u16 = 100;
 /// Columns from which a line has room for the condition and its last value.
 const ROOM_FOR_NAMES: u16 = 60;
 
-pub struct TerminalListener {
+pub(crate) struct TerminalListener {
     bar: Option<ProgressBar>,
     total: usize,
     pace: TimeLeft,
@@ -40,7 +40,7 @@ pub struct TerminalListener {
 
 impl TerminalListener {
     /// A listener for a plan whose trials may take up to `attempts` attempts.
-    pub fn new(plan: &Plan, attempts: u32) -> Self {
+    pub(crate) fn new(plan: &Plan, attempts: u32) -> Self {
         let total = plan.trials.len();
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(total as u64);
@@ -66,7 +66,7 @@ impl TerminalListener {
         }
     }
 
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

@@ -11,7 +11,7 @@ const VARIABLE: &str = "TARE_PASSWORD";
 static OF_ENVIRONMENT: OnceLock<Option<String>> = OnceLock::new();
 
 /// Removes the password from the environment, so that no child inherits it. Call it first, before other threads exist.
-pub fn leave_environment() {
+pub(crate) fn leave_environment() {
     OF_ENVIRONMENT.get_or_init(|| {
         let password = std::env::var(VARIABLE).ok().filter(|password| !password.is_empty());
         // SAFETY: the program's first statement, before any other thread exists that could read the environment.
@@ -20,12 +20,12 @@ pub fn leave_environment() {
     });
 }
 
-pub fn of_environment() -> Option<String> {
+pub(crate) fn of_environment() -> Option<String> {
     OF_ENVIRONMENT.get().cloned().flatten()
 }
 
 /// The password: from a prompt without echo if `ask` is set, else from the environment.
-pub fn password(ask: bool) -> Result<Option<String>, Problem> {
+pub(crate) fn password(ask: bool) -> Result<Option<String>, Problem> {
     if !ask {
         return Ok(of_environment());
     }

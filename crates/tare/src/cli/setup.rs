@@ -13,7 +13,7 @@ use std::process::{Command, ExitStatus};
 use tare_engine::engine_name;
 
 #[derive(Debug, Args)]
-pub struct SetupArgs {
+pub(crate) struct SetupArgs {
     /// The programs, or the servers' debug symbols [default: all]
     #[arg(value_name = "WHAT", value_parser = PossibleValuesParser::new(names().map(possible)))]
     what: Vec<String>,
@@ -40,7 +40,7 @@ struct SetupJson {
 }
 
 /// Prints for every program whether it is installed and what would install it; with `--install` installs it.
-pub fn run(args: &SetupArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &SetupArgs) -> Result<Exit, Problem> {
     let named = |tool: &&Tool| args.what.is_empty() || args.what.iter().any(|name| engine_name(name) == tool.name);
     let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     interrupt::stop()?;

@@ -12,7 +12,7 @@ use tare_study::plan::resolve::Where;
 use tare_study::plan::shard::each_s;
 
 #[derive(Debug, Args)]
-pub struct Cut {
+pub(crate) struct Cut {
     /// A study file, or the name of a built-in study
     #[arg(value_name = "STUDY")]
     study: String,
@@ -31,7 +31,7 @@ pub struct Cut {
 
 /// Cut a study into shards for several machines: whole blocks, so that no comparison crosses machines
 #[derive(Debug, Args)]
-pub struct ShardArgs {
+pub(crate) struct ShardArgs {
     /// How many shards
     #[arg(long, value_name = "N")]
     into: usize,
@@ -40,7 +40,7 @@ pub struct ShardArgs {
 }
 
 /// Creates the directory that the machines share, and prints how to go on.
-pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &ShardArgs) -> Result<Exit, Problem> {
     let (sharded, each_s) = cut(&args.cut, args.into)?;
     let (path, count) = (quoted_path(sharded.path()), sharded.count());
     note(&format!(
@@ -56,7 +56,7 @@ pub fn run(args: &ShardArgs) -> Result<Exit, Problem> {
 }
 
 /// The shards, and the expected time of each, seconds.
-pub fn cut(args: &Cut, count: usize) -> Result<(Sharded, f64), Problem> {
+pub(crate) fn cut(args: &Cut, count: usize) -> Result<(Sharded, f64), Problem> {
     // The copy in the directory will belong to this user.
     let trust = trust::whose(args.trust);
     let study = StudyText::read(&args.study, trust, false)?;

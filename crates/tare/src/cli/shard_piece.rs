@@ -15,7 +15,7 @@ use tare_study::plan::shard::part;
 use tare_study::plan::task::same_machine;
 use tare_topology::{Fingerprint, Machine};
 
-pub struct Piece {
+pub(crate) struct Piece {
     pub study: Study,
     pub plan: Plan,
     pub directory: Directory,
@@ -24,7 +24,7 @@ pub struct Piece {
 
 /// Takes a shard, whether it is new or was started on this or another machine. Blocks that another machine finished
 /// stay in its results; blocks that it only started are run here as a whole.
-pub fn take(sharded: &Sharded, index: usize) -> Result<Piece, Problem> {
+pub(crate) fn take(sharded: &Sharded, index: usize) -> Result<Piece, Problem> {
     let path = sharded.path();
     if index >= sharded.count() {
         return Err(Problem::new(Exit::Usage, format!("there is no shard {index}"))

@@ -13,7 +13,7 @@ use tare_results::shards::{self, Sharded};
 
 /// Show the tables of a finished or interrupted run
 #[derive(Debug, Args)]
-pub struct Show {
+pub(crate) struct Show {
     /// A results directory, a study cut into shards, or a CSV file with the columns condition,trial,sample,metric,value
     results: PathBuf,
     /// Show every row of every table, however many conditions there are
@@ -27,7 +27,7 @@ pub struct Show {
     json: bool,
 }
 
-pub fn run(args: Show) -> Result<Exit, Problem> {
+pub(crate) fn run(args: Show) -> Result<Exit, Problem> {
     if let Some(sharded) = Sharded::open(&args.results, Trust::Anyone)? {
         progress(&sharded)?;
     }
@@ -49,7 +49,7 @@ fn progress(sharded: &Sharded) -> Result<(), Problem> {
 }
 
 /// Prints the summary of results: tables, or one JSON document.
-pub fn print(results: &Results, json: bool, all: bool, statistic: Option<Statistic>) -> Result<(), Problem> {
+pub(crate) fn print(results: &Results, json: bool, all: bool, statistic: Option<Statistic>) -> Result<(), Problem> {
     let summary = tare_findings::summarize(results);
     if json {
         super::output::document("tare-show", &json::summary(&summary, results))

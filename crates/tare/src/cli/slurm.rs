@@ -10,7 +10,7 @@ use tare_results::shards::Sharded;
 
 /// Cut a study into shards and write the Slurm job array that runs them; submit it on request
 #[derive(Debug, Args)]
-pub struct SlurmArgs {
+pub(crate) struct SlurmArgs {
     /// Number of machines: one shard and one task of the array each
     #[arg(long, value_name = "N")]
     nodes: usize,
@@ -29,7 +29,7 @@ pub struct SlurmArgs {
 
 const SCRIPT: &str = "job.sh";
 
-pub fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
     let program = std::env::current_exe()
         .map_err(|e| Problem::new(Exit::Machine, format!("cannot find tare's own executable: {e}")))?;
     let partition = args.partition.as_deref().map(|name| one_word("--partition", name)).transpose()?;

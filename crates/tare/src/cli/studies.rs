@@ -15,7 +15,7 @@ use tare_study::language::settings::Sampling;
 use tare_text::{KeyInfo, Keyed};
 
 #[derive(Debug, Args)]
-pub struct StudiesArgs {
+pub(crate) struct StudiesArgs {
     /// Print the TOML text of one study, to start your own from
     #[arg(value_name = "NAME")]
     name: Option<String>,
@@ -42,7 +42,7 @@ struct Listed {
 }
 
 /// Lists the built-in studies, prints one, or explains the keys.
-pub fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &StudiesArgs) -> Result<Exit, Problem> {
     if args.keys {
         if args.json {
             output::document("tare-keys", &serde_json::json!({ "keys": key_rows() }))?;

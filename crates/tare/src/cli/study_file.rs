@@ -26,7 +26,7 @@ const LARGEST: u64 = 16 << 20;
 
 /// What a command line changes in the study that it names.
 #[derive(Debug, Args)]
-pub struct StudyChanges {
+pub(crate) struct StudyChanges {
     /// Run on this engine: sqlite, mariadb, mysql or postgresql [default: the study's]
     #[arg(long)]
     engine: Option<String>,
@@ -98,12 +98,12 @@ impl EngineOption {
 }
 
 impl StudyChanges {
-    pub fn default_study(&self) -> &'static str {
+    pub(crate) fn default_study(&self) -> &'static str {
         if self.binary.is_empty() && self.option.is_empty() { "first-look" } else { "side-by-side" }
     }
 
     /// Overrides for the study parser; `--set` takes precedence for the same key.
-    pub fn overrides(&self) -> Overrides {
+    pub(crate) fn overrides(&self) -> Overrides {
         let sampling = [("trials", self.trials), ("samples", self.samples)];
         let typed = |key: &str, n: usize| (format!("sampling.{key}={n}"), format!("--{key} {n}"));
         let counts = sampling.into_iter().filter_map(|(key, n)| Some(typed(key, n?)));
@@ -121,7 +121,7 @@ impl StudyChanges {
     }
 
     /// Refuses a program of the command line that is no server: without it the study would answer another question.
-    pub fn are_servers(&self, study: &Study) -> Result<(), Problem> {
+    pub(crate) fn are_servers(&self, study: &Study) -> Result<(), Problem> {
         let programs = Programs::default();
         let engine = study.base.engine.kind;
         for path in self.binary.iter().map(Path::new) {
@@ -138,7 +138,12 @@ impl StudyChanges {
 }
 
 /// Adapts a study to a machine and plans it. No program of an untrusted study is run.
-pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
+pub(crate) fn planned(
+    mut study: Study,
+    machine: &Machine,
+    place: Where,
+    trusted: bool,
+) -> Result<(Study, Plan), Problem> {
     if study.decide.is_some() {
         return Err(Problem::new(Exit::Usage, "a study with [decide] runs pair by pair, on one machine")
             .advice("run it with: tare run STUDY"));
@@ -167,7 +172,7 @@ pub fn planned(mut study: Study, machine: &Machine, place: Where, trusted: bool)
 }
 
 /// The text of a named study, read once, so that the checked text is the one that runs.
-pub struct StudyText {
+pub(crate) struct StudyText {
     origin: String,
     text: String,
     pub trusted: bool,
@@ -175,7 +180,7 @@ pub struct StudyText {
 
 impl StudyText {
     /// Reads a study by built-in name or path. An untrusted one may only be looked at.
-    pub fn read(name: &str, trust: Trust, only_looked_at: bool) -> Result<Self, Problem> {
+    pub(crate) fn read(name: &str, trust: Trust, only_looked_at: bool) -> Result<Self, Problem> {
         if let Some(builtin) = builtin::find(name) {
             return Ok(Self { origin: builtin.name.to_owned(), text: builtin.text.to_owned(), trusted: true });
         }
@@ -193,7 +198,7 @@ impl StudyText {
     }
 
     /// Parses the text, with the changes of the command line.
-    pub fn parse(&self, overrides: &Overrides) -> Result<Study, Problem> {
+    pub(crate) fn parse(&self, overrides: &Overrides) -> Result<Study, Problem> {
         Ok(parse(Source { origin: &self.origin, text: &self.text }, overrides)?)
     }
 }

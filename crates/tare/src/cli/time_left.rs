@@ -23,7 +23,7 @@ pub(super) struct ToGo {
 
 impl ToGo {
     /// Whether neither first attempts nor repeats are left.
-    pub fn is_over(self) -> bool {
+    pub(crate) fn is_over(self) -> bool {
         self.first + self.again == 0
     }
 }
@@ -37,12 +37,12 @@ pub(super) struct Left {
 
 impl TimeLeft {
     /// For a run whose trials take about `expected_s` each and have up to `attempts` attempts.
-    pub fn new(expected_s: f64, attempts: u32) -> Self {
+    pub(crate) fn new(expected_s: f64, attempts: u32) -> Self {
         Self { expected_s, attempts: attempts.max(1), spent: Duration::ZERO, ended: 0, good: 0 }
     }
 
     /// Records the end of a trial and the time since the first trial began.
-    pub fn ended(&mut self, since_first: Duration, good: bool) {
+    pub(crate) fn ended(&mut self, since_first: Duration, good: bool) {
         self.spent = since_first;
         self.ended += 1;
         self.good += usize::from(good);
@@ -53,7 +53,7 @@ impl TimeLeft {
     }
 
     /// The time left, with a trial running for `begun` if one has begun. Assumes repeats to be as frequent as so far.
-    pub fn left(&self, to_go: ToGo, begun: Option<Duration>) -> Left {
+    pub(crate) fn left(&self, to_go: ToGo, begun: Option<Duration>) -> Left {
         let (first, again) = (to_go.first as f64, to_go.again as f64);
         let most = first * f64::from(self.attempts) + again * f64::from(self.attempts.saturating_sub(1).max(1));
         let seen = if self.good == 0 { 1.0 } else { self.ended as f64 / self.good as f64 };
@@ -65,14 +65,14 @@ impl TimeLeft {
 
 impl Left {
     /// For instance "47 s left, up to 4 min if disturbed", with " left" as the suffix of the likely time.
-    pub fn words(self, suffix: &str) -> String {
+    pub(crate) fn words(self, suffix: &str) -> String {
         let (likely, most) = (duration(self.likely_s), duration(self.most_s));
         let more = if likely == most { String::new() } else { format!(", up to {most} if disturbed") };
         format!("{likely}{suffix}{more}")
     }
 
     /// A shorter form, for a line with other content.
-    pub fn short(self) -> String {
+    pub(crate) fn short(self) -> String {
         let (likely, most) = (duration(self.likely_s), duration(self.most_s));
         if likely == most { format!("{likely} left") } else { format!("{likely} to {most} left") }
     }

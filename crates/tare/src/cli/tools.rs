@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tare_engine::engine_by_name;
 
 #[derive(Debug, Clone, Copy)]
-pub struct Tool {
+pub(crate) struct Tool {
     /// The name of the tool for `tare setup`.
     pub name: &'static str,
     pub purpose: &'static str,
@@ -32,7 +32,7 @@ const fn packages(debian: &'static str, ubuntu: &'static str, fedora: &'static s
     Packages { debian: Some(debian), ubuntu: Some(ubuntu), fedora: Some(fedora) }
 }
 
-pub const TOOLS: &[Tool] = &[
+pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "sqlite",
         purpose: "studies on SQLite",
@@ -79,7 +79,7 @@ pub const TOOLS: &[Tool] = &[
 ];
 
 #[derive(Debug, Clone, Serialize)]
-pub struct Found {
+pub(crate) struct Found {
     /// The name of the tool for `tare setup`.
     pub name: &'static str,
     pub purpose: &'static str,
@@ -88,7 +88,7 @@ pub struct Found {
 
 impl Tool {
     /// Looks for the tool where trials or the shell would find it.
-    pub fn find(&self) -> Found {
+    pub(crate) fn find(&self) -> Found {
         let path = match self.kind {
             Kind::Engine(name) => {
                 engine_by_name(name).ok().and_then(|engine| engine.binary(None).ok()).map(|binary| binary.path)
@@ -99,7 +99,7 @@ impl Tool {
     }
 
     /// How to install a server if this distribution has no package of it.
-    pub fn without_package(&self) -> Option<&'static str> {
+    pub(crate) fn without_package(&self) -> Option<&'static str> {
         match self.kind {
             Kind::Engine(name) => engine_by_name(name).ok()?.install(),
             Kind::Program(_) => None,
@@ -107,7 +107,7 @@ impl Tool {
     }
 
     /// The install command, program and arguments; `None` if this distribution has no package.
-    pub fn install(&self, release: &str) -> Option<Vec<&'static str>> {
+    pub(crate) fn install(&self, release: &str) -> Option<Vec<&'static str>> {
         let names = self.packages;
         let apt = |package| ["apt-get", "install", "-y", "--no-install-recommends", package].to_vec();
         match family(release)? {

@@ -12,7 +12,7 @@ use tare_topology::measure::{self, Costs, MeasurePlan, Measured};
 use tare_topology::{Machine, PairingChoice};
 
 #[derive(Debug, Args)]
-pub struct TopoArgs {
+pub(crate) struct TopoArgs {
     /// Show another machine: a description such as "node:4 core:32 pu:1", or an hwloc XML file
     #[arg(long, value_name = "SPEC")]
     topology: Option<String>,
@@ -40,7 +40,7 @@ struct WithCosts {
 }
 
 /// Prints the machine, and with `--measure` the costs of its distances.
-pub fn run(args: &TopoArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &TopoArgs) -> Result<Exit, Problem> {
     let machine = match &args.topology {
         Some(spec) => read_topology::describe(spec)?,
         None => Machine::this()?,

@@ -22,7 +22,7 @@ use tare_study::language::write::parse_written;
 use tare_study::plan::task::Task;
 
 #[derive(Debug, Args)]
-pub struct TrialArgs {
+pub(crate) struct TrialArgs {
     /// Results directory
     #[arg(long)]
     directory: PathBuf,
@@ -51,7 +51,7 @@ pub struct TrialArgs {
 ///
 /// # Errors
 /// Only when there can be no record; a failed measurement has one.
-pub fn run(args: &TrialArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &TrialArgs) -> Result<Exit, Problem> {
     let ended = under_lock(args);
     if let (Err(problem), Some(_)) = (&ended, args.parent) {
         Message::Failed(Failure::from(problem)).send();

@@ -6,12 +6,12 @@ use std::path::Path;
 use tare_files::{FilesError, Trust};
 
 /// Whose studies and results are run: those of this user and root, or anyone's with `--trust`.
-pub fn whose(trusted: bool) -> Trust {
+pub(crate) fn whose(trusted: bool) -> Trust {
     if trusted { Trust::Anyone } else { Trust::Own { caller: sudo_user() } }
 }
 
 /// The error for a file or directory that other users own or may write to.
-pub fn refused(error: &FilesError) -> Problem {
+pub(crate) fn refused(error: &FilesError) -> Problem {
     Problem::new(Exit::Usage, format!("not run: {error}"))
         .at(error.path().display().to_string())
         .expected(
@@ -25,7 +25,7 @@ pub fn refused(error: &FilesError) -> Problem {
 }
 
 /// The error for a results directory that another one, or none, replaced during a run. The run stops.
-pub fn exchanged(path: &Path) -> Problem {
+pub(crate) fn exchanged(path: &Path) -> Problem {
     Problem::new(Exit::Machine, "the results directory was replaced or removed during the run")
         .at(path.display().to_string())
         .expected("the folder that the run has open must keep its name until the run has ended")

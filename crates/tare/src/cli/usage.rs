@@ -12,7 +12,7 @@ use tare_study::language::builtin;
 use tare_study::language::made::without_section;
 
 /// Converts an error of clap; `None` if clap shows help that was requested or that replaces missing arguments.
-pub fn problem(error: &Error) -> Option<Problem> {
+pub(crate) fn problem(error: &Error) -> Option<Problem> {
     if !error.use_stderr() || error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return None;
     }

@@ -14,7 +14,7 @@ use tare_report::terminal::{self, Style};
 
 /// Show where the time of a transaction goes, and what makes up the difference between two conditions
 #[derive(Debug, Args)]
-pub struct WhyArgs {
+pub(crate) struct WhyArgs {
     /// A: a results directory, or one condition of it as `DIR:condition`
     a: String,
     /// B, written the same way; without B, shows the time and the captures of every condition of A
@@ -54,7 +54,7 @@ pub struct WhyArgs {
 }
 
 /// Prints a waterfall from A's time per transaction to B's with the suspects, or the time of each condition.
-pub fn run(args: WhyArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: WhyArgs) -> Result<Exit, Problem> {
     let names: Vec<String> = std::iter::once(args.a.clone()).chain(args.b.clone()).collect();
     let opened = Opened::of(&names)?;
     let style = Style { all: args.all, ..Style::of_stdout(config::get().colour) };

@@ -15,9 +15,10 @@ use tare_report::json;
 use tare_report::terminal::{self, Style};
 use tare_report::words::proof as words;
 use tare_results::metric::LATENCY_MS_MEAN;
-use tare_results::pairs::{FEWEST_PAIRS, Rule};
+use tare_results::pairs::Rule;
 use tare_results::schema::{Plan, Settle};
 use tare_results::store::{Directory, read_plan, read_study_text};
+use tare_stats::sequential::FEWEST_PAIRS;
 use tare_study::language::spec::{Factor, SIDE, Study};
 use tare_study::language::write::parse_written;
 use tare_study::plan::resolve::Where;
@@ -50,7 +51,7 @@ struct Planned {
 }
 
 impl ProofRequest<'_> {
-    pub fn print_plan(&self) -> Result<Exit, Problem> {
+    pub(crate) fn print_plan(&self) -> Result<Exit, Problem> {
         let Planned { ready, failed } = self.ready(&Machine::this()?)?;
         failed.iter().for_each(|(_, problem)| output::note(&problem.to_string()));
         let each_s = self.each_s(ready.len());
@@ -64,7 +65,7 @@ impl ProofRequest<'_> {
     }
 
     /// Runs the experiments, prints the results and keeps them.
-    pub fn prove(&self) -> Result<Exit, Problem> {
+    pub(crate) fn prove(&self) -> Result<Exit, Problem> {
         interrupt::stop()?;
         let machine = Machine::this()?;
         let Some(planned) = unless_interrupted(self.ready(&machine))? else { return Ok(Exit::Interrupted) };

@@ -10,7 +10,7 @@ const CONDITIONS: usize = 8;
 
 /// How the trials of this run have ended so far: all of them, and those of each side of a comparison.
 #[derive(Debug, Default)]
-pub struct Alike {
+pub(crate) struct Alike {
     all: Failures,
     sides: [Failures; 2],
 }
@@ -27,7 +27,7 @@ struct Failures {
 
 impl Alike {
     /// Records the end of an attempt.
-    pub fn take(&mut self, record: &TrialRecord, plan: &Plan) {
+    pub(crate) fn take(&mut self, record: &TrialRecord, plan: &Plan) {
         self.all.take(record);
         if let Some(rule) = &plan.settle {
             let is_side = [rule.is_a(&record.condition), rule.is_b(&record.condition)];
@@ -36,13 +36,13 @@ impl Alike {
     }
 
     /// The error if all attempts so far failed for the same reason, in enough of the plan's conditions.
-    pub fn all(&self, plan: &Plan) -> Option<RunError> {
+    pub(crate) fn all(&self, plan: &Plan) -> Option<RunError> {
         let planned = plan.conditions.iter().filter(|condition| condition.realizable).count();
         self.all.alike(CONDITIONS.min(planned), None)
     }
 
     /// The error if all attempts of one side of a comparison so far failed for the same reason.
-    pub fn of_a_side(&self) -> Option<RunError> {
+    pub(crate) fn of_a_side(&self) -> Option<RunError> {
         self.sides.iter().zip(["A", "B"]).find_map(|(failures, side)| failures.alike(1, Some(side)))
     }
 }

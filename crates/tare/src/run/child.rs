@@ -28,7 +28,7 @@ const INTERRUPT_GRACE: Duration = Duration::from_millis(1500);
 /// The messages that a trial's process writes to its standard output, one JSON line each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Message {
+pub(crate) enum Message {
     Step(Progress),
     /// Why the trial can leave no record, or prepare no data.
     Failed(Failure),
@@ -36,7 +36,7 @@ pub enum Message {
 
 impl Message {
     /// Sends the message to the run. A broken pipe is ignored: the death signal reports a run that has ended.
-    pub fn send(&self) {
+    pub(crate) fn send(&self) {
         if let Ok(line) = serde_json::to_string(self) {
             let mut out = io::stdout().lock();
             let _ = writeln!(out, "{line}").and_then(|()| out.flush());
@@ -46,7 +46,7 @@ impl Message {
 
 /// Flags that stop a run, set by signals.
 #[derive(Debug, Clone, Copy)]
-pub struct Stop<'a> {
+pub(crate) struct Stop<'a> {
     /// An orderly stop: trials restore settings themselves.
     pub requested: &'a AtomicBool,
     /// An immediate stop: the run restores settings for its trials.
@@ -61,7 +61,7 @@ pub enum Exit {
 }
 
 /// Runs an attempt at a trial of the results directory and passes its messages on.
-pub fn run_child(
+pub(crate) fn run_child(
     directory: &Folder,
     attempt: &Attempt,
     interrupt: Stop<'_>,

@@ -29,7 +29,7 @@ const LOG_LINES: usize = 8;
 const LOG_END: u64 = 64 << 10;
 
 /// Runs trials of one results directory as child processes.
-pub struct Children<'a> {
+pub(crate) struct Children<'a> {
     directory: &'a Folder,
     stop: Stop<'a>,
     password: Option<String>,
@@ -47,7 +47,7 @@ pub struct Children<'a> {
 impl<'a> Children<'a> {
     /// Runs trials of this directory until `stop` is set. `password` is for a running server; `trusted` says
     /// that the user trusts everyone who may write to the directory.
-    pub fn new(directory: &'a Folder, stop: Stop<'a>, password: Option<String>, trusted: bool) -> Self {
+    pub(crate) fn new(directory: &'a Folder, stop: Stop<'a>, password: Option<String>, trusted: bool) -> Self {
         Self {
             directory,
             stop,

@@ -18,14 +18,14 @@ pub(super) struct Deadline {
 
 impl Deadline {
     /// `None` without a time limit.
-    pub fn of(study: &Study, records: &[TrialRecord]) -> Option<Self> {
+    pub(crate) fn of(study: &Study, records: &[TrialRecord]) -> Option<Self> {
         let requested_s = study.sampling.within_s?;
         let spent_s = records.iter().map(|record| record.elapsed_s).sum();
         Some(Self { requested_s, spent_s, clock: Instant::now(), begun: None })
     }
 
     /// Whether a trial ends in time, together with the trials that share its server.
-    pub fn lasts_for(&mut self, study: &Study, plan: &Plan, trial: usize) -> Result<bool, TaskError> {
+    pub(crate) fn lasts_for(&mut self, study: &Study, plan: &Plan, trial: usize) -> Result<bool, TaskError> {
         let task = Task::find(study, plan, trial)?;
         if task.planned.lifetime.is_some() && task.planned.lifetime == self.begun {
             return Ok(true);

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 /// Why a run could not go on. Trials that had finished are kept.
 #[derive(Debug, Error)]
-pub enum RunError {
+pub(crate) enum RunError {
     #[error(transparent)]
     Directory(#[from] DirectoryError),
     /// A trial's process could not be started, or its leftovers could not be removed.
@@ -32,7 +32,7 @@ pub enum RunError {
 
 /// The complete error of a child process, not parsed from its output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub(crate) struct Failure {
     pub what: String,
     pub place: Option<String>,
     pub expected: Option<String>,

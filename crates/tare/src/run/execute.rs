@@ -15,7 +15,7 @@ use tare_study::plan::task::Task;
 use tare_study::plan::{estimate, ladder, looks, pilot, race, rungs, settle};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RunEnd {
+pub(crate) struct RunEnd {
     pub done: usize,
     /// Trials that failed in all of their attempts.
     pub given_up: usize,
@@ -23,7 +23,7 @@ pub struct RunEnd {
     pub left: usize,
 }
 
-pub struct Run<'a, R, B> {
+pub(crate) struct Run<'a, R, B> {
     pub study: &'a Study,
     pub plan: &'a Plan,
     /// Whether a comparison ends once one of its sides has failed each time for the same reason.
@@ -34,7 +34,7 @@ pub struct Run<'a, R, B> {
 }
 
 impl<R: Runner, B: Book> Run<'_, R, B> {
-    pub fn execute(&mut self, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
+    pub(crate) fn execute(&mut self, listener: &mut dyn Listener) -> Result<RunEnd, RunError> {
         let mut plan = self.plan.clone();
         if let Some(within) = plan.within.as_ref().filter(|within| within.stopped > 0) {
             // The answer at the end of its time was the last look: with more trials there would be another one.

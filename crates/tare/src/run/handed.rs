@@ -6,7 +6,7 @@ use tare_results::schema::Plan;
 
 /// The input of a trial, sent through a pipe that no other process can use.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Handed {
+pub(crate) struct Handed {
     pub study: String,
     /// All conditions and the whole schedule on this machine.
     pub plan: Plan,
@@ -21,21 +21,21 @@ pub struct Handed {
 
 impl Handed {
     /// One line of JSON for the pipe.
-    pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
+    pub(crate) fn to_bytes(&self) -> io::Result<Vec<u8>> {
         let mut bytes = serde_json::to_vec(self).map_err(io::Error::other)?;
         bytes.push(b'\n');
         Ok(bytes)
     }
 
     /// Reads the input from the run that started this process.
-    pub fn receive() -> io::Result<Self> {
+    pub(crate) fn receive() -> io::Result<Self> {
         let mut bytes = Vec::new();
         io::stdin().lock().read_until(b'\n', &mut bytes)?;
         serde_json::from_slice(&bytes).map_err(io::Error::other)
     }
 
     /// Waits until the run lets this trial of a pair go on: for a line, or the end of the pipe, which ends all waiting.
-    pub fn wait_for_other() {
+    pub(crate) fn wait_for_other() {
         // A pipe that cannot be read counts as closed.
         let _ = io::stdin().lock().read_until(b'\n', &mut Vec::new());
     }

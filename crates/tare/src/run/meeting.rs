@@ -5,7 +5,7 @@ use tare_drive::workload::Progress;
 
 /// The state of two trials, which decides when each may go on.
 #[derive(Debug, Default)]
-pub struct Meeting {
+pub(crate) struct Meeting {
     /// Which of the two measures first in each round; empty in a duet, where both go on together.
     first: Vec<usize>,
     state: Mutex<State>,
@@ -26,7 +26,7 @@ struct State {
 
 /// How a waiting trial goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pass {
+pub(crate) enum Pass {
     /// With its next sample.
     Turn,
     /// To its end, without waiting again.
@@ -34,12 +34,12 @@ pub enum Pass {
 }
 
 impl Meeting {
-    pub fn duet() -> Self {
+    pub(crate) fn duet() -> Self {
         Self::default()
     }
 
     /// Samples take turns; `first` says which trial begins each round.
-    pub fn by_turns(first: Vec<usize>) -> Self {
+    pub(crate) fn by_turns(first: Vec<usize>) -> Self {
         Self { first, ..Self::default() }
     }
 
@@ -74,14 +74,14 @@ impl Meeting {
 
 /// One of the two trials, with `place` 0 or 1.
 #[derive(Debug, Clone)]
-pub struct Guest {
+pub(crate) struct Guest {
     pub meeting: Arc<Meeting>,
     pub place: usize,
 }
 
 impl Guest {
     /// Records a step that the trial reports.
-    pub fn says(&self, step: &Progress) {
+    pub(crate) fn says(&self, step: &Progress) {
         let own = self.place;
         let measured = match step {
             Progress::Sample { .. } | Progress::Turn => false,
@@ -96,7 +96,7 @@ impl Guest {
     }
 
     /// Waits until the trial may go on.
-    pub fn wait(&self) -> Pass {
+    pub(crate) fn wait(&self) -> Pass {
         let (meeting, own) = (&self.meeting, self.place);
         let mut state = meeting.state();
         loop {
@@ -113,13 +113,13 @@ impl Guest {
     }
 
     /// Lets both trials go on: this one must stop, and a waiting trial would not notice that otherwise.
-    pub fn open(&self) {
+    pub(crate) fn open(&self) {
         self.meeting.change(|state| state.open = true);
     }
 }
 
 /// Ends one of the two trials on drop: the other no longer waits.
-pub struct Over<'g>(pub &'g Guest);
+pub(crate) struct Over<'g>(pub &'g Guest);
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {

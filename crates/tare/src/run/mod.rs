@@ -29,10 +29,11 @@ mod runner;
 #[cfg(test)]
 mod schedules;
 
-pub use child::{Message, Stop};
-pub use children::Children;
-pub use error::{Failure, RunError};
-pub use execute::{Run, RunEnd, settled};
-pub use handed::Handed;
-pub use repeats::IN_VAIN;
-pub use runner::{Attempt, Book, Ended, Listener, Prepared, Runner};
+pub(crate) use child::{Message, Stop};
+pub(crate) use children::Children;
+pub(crate) use error::{Failure, RunError};
+pub use execute::settled;
+pub(crate) use execute::{Run, RunEnd};
+pub(crate) use handed::Handed;
+pub(crate) use repeats::IN_VAIN;
+pub(crate) use runner::{Attempt, Book, Ended, Listener, Prepared, Runner};

@@ -5,24 +5,24 @@ use tare_findings::state::is_disturbed;
 use tare_results::schema::{Outcome, TrialRecord};
 
 /// After this many consecutive repeats that were disturbed again, no more are made.
-pub const IN_VAIN: usize = 5;
+pub(crate) const IN_VAIN: usize = 5;
 
 /// The outcome of repeats of disturbed trials, from the records of a run.
 #[derive(Debug, Default)]
-pub struct Repeats {
+pub(crate) struct Repeats {
     put_aside: BTreeSet<usize>,
     in_a_row: usize,
 }
 
 impl Repeats {
-    pub fn of(records: &[TrialRecord]) -> Self {
+    pub(crate) fn of(records: &[TrialRecord]) -> Self {
         let mut repeats = Self::default();
         records.iter().for_each(|record| repeats.take(record));
         repeats
     }
 
     /// Records the end of an attempt. A clean one shows that the disturbance has ended.
-    pub fn take(&mut self, record: &TrialRecord) {
+    pub(crate) fn take(&mut self, record: &TrialRecord) {
         let is_repeat = record.attempt > 1 && self.put_aside.contains(&record.trial);
         match record.outcome {
             Outcome::Failed => {}
@@ -36,19 +36,19 @@ impl Repeats {
     }
 
     /// Whether a further repeat would most likely be disturbed as well.
-    pub fn are_in_vain(&self) -> bool {
+    pub(crate) fn are_in_vain(&self) -> bool {
         self.in_a_row >= IN_VAIN
     }
 }
 
 /// The last disturbed attempt of each trial.
-pub fn put_aside(records: Vec<TrialRecord>) -> BTreeMap<usize, TrialRecord> {
+pub(crate) fn put_aside(records: Vec<TrialRecord>) -> BTreeMap<usize, TrialRecord> {
     let disturbed = records.into_iter().filter(|record| record.outcome == Outcome::Disturbed);
     disturbed.map(|record| (record.trial, record)).collect()
 }
 
 /// The record that makes such a trial count with its disturbed measurement, instead of a repeat.
-pub fn counted(put_aside: &TrialRecord) -> TrialRecord {
+pub(crate) fn counted(put_aside: &TrialRecord) -> TrialRecord {
     let reason = put_aside.reason.clone().unwrap_or_else(|| "no reason recorded".to_owned());
     TrialRecord { outcome: Outcome::Ok, attempt: put_aside.attempt + 1, reason: Some(reason), ..put_aside.clone() }
 }

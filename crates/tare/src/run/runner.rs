@@ -11,7 +11,7 @@ use tare_study::language::spec::Study;
 use tare_study::plan::queue::Next;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Attempt {
+pub(crate) struct Attempt {
     pub trial: usize,
     /// The first attempt is 1.
     pub attempt: u32,
@@ -20,7 +20,7 @@ pub struct Attempt {
 }
 
 #[derive(Debug)]
-pub enum Ended {
+pub(crate) enum Ended {
     /// It left a record, possibly of a failure.
     Recorded(Box<TrialRecord>),
     NoRecord {
@@ -33,7 +33,7 @@ pub enum Ended {
 }
 
 #[derive(Debug)]
-pub enum Prepared {
+pub(crate) enum Prepared {
     Done,
     /// The data cannot be made.
     Failed(Failure),
@@ -41,7 +41,7 @@ pub enum Prepared {
 }
 
 /// Runs trials: one at a time, or both trials of a pair together.
-pub trait Runner {
+pub(crate) trait Runner {
     /// Sets study and plan of the following attempts; a runner that starts no process can ignore them.
     fn take(&mut self, _study: &Study, _plan: &Plan) -> Result<(), RunError> {
         Ok(())
@@ -55,7 +55,7 @@ pub trait Runner {
     }
 }
 
-pub trait Listener {
+pub(crate) trait Listener {
     /// A trial begins. `done` and `left` do not count it.
     fn begin(&mut self, _next: &Next, _done: usize, _left: usize) {}
     fn hear(&mut self, _progress: Progress) {}
@@ -74,7 +74,7 @@ pub trait Listener {
 }
 
 /// Stores plan and records of a run permanently.
-pub trait Book {
+pub(crate) trait Book {
     /// The records so far, in the order in which they were made.
     fn records(&self) -> Result<Vec<TrialRecord>, DirectoryError>;
     /// Adds a record, and returns only after it is on disk.

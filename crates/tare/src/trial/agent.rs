@@ -29,10 +29,10 @@ const GRACE: Duration = Duration::from_secs(10);
 /// The key of a load that names a file to read.
 const FILE: &str = "workload.file";
 
-pub type Take<'a> = dyn Fn() -> Result<ThisHost, String> + 'a;
+pub(crate) type Take<'a> = dyn Fn() -> Result<ThisHost, String> + 'a;
 
 /// Introduces this host, then follows the requests of the trial on the other side of `link`. A signal sets `requested`.
-pub fn serve(link: &Link<Ask>, take: &Take<'_>, requested: &AtomicBool) -> Result<(), MachineError> {
+pub(crate) fn serve(link: &Link<Ask>, take: &Take<'_>, requested: &AtomicBool) -> Result<(), MachineError> {
     link.writer().say(&FromClient::Hello(Box::new(hello()?)));
     while !requested.load(Ordering::Relaxed) {
         match link.hear(LOOK_EVERY) {

@@ -11,7 +11,7 @@ use tare_engine::{DataDirectory, PrepareRequest, Server, WorkingCopy};
 use tare_results::schema::DataRecord;
 
 /// The data directory of a trial's condition: that of the study, or the cached one, which is prepared if missing.
-pub fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
+pub(crate) fn prepared(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
     let settings = &trial.task.condition.settings;
     if let Some(data) = &settings.engine.data {
         return Ok(data.clone());
@@ -64,18 +64,18 @@ impl<'a> Filling<'a> {
 }
 
 /// The data of one trial, reserved until this is dropped.
-pub struct TrialData {
+pub(crate) struct TrialData {
     copy: Option<WorkingCopy>,
     prepared: PathBuf,
 }
 
 impl TrialData {
     /// Restores the content of the working copy. If another process uses it, the server's start makes another one.
-    pub fn take(prepared: PathBuf) -> Result<Self, TrialError> {
+    pub(crate) fn take(prepared: PathBuf) -> Result<Self, TrialError> {
         Ok(Self { copy: WorkingCopy::take(&prepared, &state::cache_directory()?)?, prepared })
     }
 
-    pub fn directory(&self) -> Result<DataDirectory, TrialError> {
+    pub(crate) fn directory(&self) -> Result<DataDirectory, TrialError> {
         Ok(match &self.copy {
             Some(copy) => DataDirectory::InPlace(copy.data().to_owned()),
             None => DataDirectory::CopyOf { prepared: self.prepared.clone(), at: state::work_directory()? },
@@ -83,7 +83,7 @@ impl TrialData {
     }
 
     /// The cost of restoring, for the record; `None` if not known.
-    pub fn record(&self) -> Option<DataRecord> {
+    pub(crate) fn record(&self) -> Option<DataRecord> {
         self.copy.as_ref().map(|copy| copy.restored.clone())
     }
 }

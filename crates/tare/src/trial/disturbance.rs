@@ -12,7 +12,7 @@ const FOREIGN_LEAST_S: f64 = 0.1;
 const NAMED: usize = 3;
 
 /// The programs that took CPU time, if together they exceeded the limit; else none.
-pub fn programs(sampling: &Sampling, seen: &OthersSeen) -> Vec<(String, f64)> {
+pub(crate) fn programs(sampling: &Sampling, seen: &OthersSeen) -> Vec<(String, f64)> {
     match foreign(sampling, seen) {
         Some(_) => seen.users.iter().map(|(name, _, cpus)| (name.clone(), *cpus)).collect(),
         None => Vec::new(),
@@ -27,12 +27,12 @@ fn foreign(sampling: &Sampling, seen: &OthersSeen) -> Option<(f64, f64)> {
 }
 
 /// Why a sample is disturbed; `None` if it is clean.
-pub fn judge(sampling: &Sampling, sample: usize, seen: &OthersSeen) -> Option<String> {
+pub(crate) fn judge(sampling: &Sampling, sample: usize, seen: &OthersSeen) -> Option<String> {
     reasons(sampling, seen).map(|reasons| format!("sample {sample}: {reasons}"))
 }
 
 /// The same without the number of the sample.
-pub fn reasons(sampling: &Sampling, seen: &OthersSeen) -> Option<String> {
+pub(crate) fn reasons(sampling: &Sampling, seen: &OthersSeen) -> Option<String> {
     let value = |name: &str| seen.covariates.get(name);
     let percent = |fraction: f64| format!("{:.1}%", fraction * 100.0);
     let mut reasons = Vec::new();
@@ -74,7 +74,7 @@ pub fn reasons(sampling: &Sampling, seen: &OthersSeen) -> Option<String> {
 
 /// Marks a measured trial as disturbed. It goes back to the end of the schedule unless no attempt is left: then it
 /// counts, because the machine is disturbed every time, and the record keeps the reason.
-pub fn mark(record: &mut TrialRecord, reasons: &[String], attempts: u32) {
+pub(crate) fn mark(record: &mut TrialRecord, reasons: &[String], attempts: u32) {
     if record.outcome != Outcome::Ok || reasons.is_empty() {
         return;
     }

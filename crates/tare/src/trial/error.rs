@@ -17,7 +17,7 @@ use tare_topology::MachineError;
 use tare_topology::bind::BindError;
 
 #[derive(Debug, thiserror::Error)]
-pub enum TrialError {
+pub(crate) enum TrialError {
     /// The results directory: no record could be written.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
@@ -65,13 +65,13 @@ pub enum TrialError {
 
 impl TrialError {
     /// Whether the run has ended, so that no one counts the attempts of this trial.
-    pub fn is_orphaned(&self) -> bool {
+    pub(crate) fn is_orphaned(&self) -> bool {
         matches!(self, Self::State(StateError::Noise(NoiseError::NotParentsLock { .. })))
     }
 
     /// Whether no trial can be run here now: a disk is full or read-only, a folder of this program's own cannot be
     /// used, the system refuses files, threads or processes, or the running server is gone.
-    pub fn stops_run(&self) -> bool {
+    pub(crate) fn stops_run(&self) -> bool {
         let is_refused = self.first_cause().downcast_ref().is_some_and(EngineError::is_refused_by_system);
         let is_gone = matches!(self, Self::ServerGone(_));
         self.cannot_write() || self.lacks_place() || self.to_raise().is_some() || is_refused || is_gone
@@ -92,7 +92,7 @@ impl TrialError {
     }
 
     /// What to raise if a limit was reached.
-    pub fn to_raise(&self) -> Option<String> {
+    pub(crate) fn to_raise(&self) -> Option<String> {
         to_raise(self.first_cause())
     }
 
@@ -131,7 +131,7 @@ impl TrialError {
         false
     }
 
-    pub fn is_interrupted(&self) -> bool {
+    pub(crate) fn is_interrupted(&self) -> bool {
         matches!(
             self,
             Self::Load(LoadError::Interrupted | LoadError::Engine(EngineError::Interrupted))

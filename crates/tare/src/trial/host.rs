@@ -16,9 +16,9 @@ use tare_results::events::EVENTS;
 use tare_results::schema::{self, TrialRecord};
 
 /// Captures that were started, or why there is no place for them.
-pub type Begun = Result<CaptureSample, FilesError>;
+pub(crate) type Begun = Result<CaptureSample, FilesError>;
 
-pub struct TrialHost<'a> {
+pub(crate) struct TrialHost<'a> {
     trial: &'a Trial<'a>,
     server: Option<&'a dyn Server>,
     captures: Mutex<Option<Begun>>,
@@ -26,11 +26,11 @@ pub struct TrialHost<'a> {
 
 impl<'a> TrialHost<'a> {
     /// The host of a load that drives `server`, if it drives one.
-    pub fn new(trial: &'a Trial<'a>, server: Option<&'a dyn Server>) -> Self {
+    pub(crate) fn new(trial: &'a Trial<'a>, server: Option<&'a dyn Server>) -> Self {
         Self { trial, server, captures: Mutex::new(None) }
     }
 
-    pub fn into_captures(self) -> Option<Begun> {
+    pub(crate) fn into_captures(self) -> Option<Begun> {
         self.captures.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -68,7 +68,7 @@ impl Host for TrialHost<'_> {
 }
 
 /// Converts captures to readable files. Call it after the server has stopped: it takes as long as recording did.
-pub fn note_captures(captures: Option<Begun>, extra: Option<Extra>, record: &mut TrialRecord) {
+pub(crate) fn note_captures(captures: Option<Begun>, extra: Option<Extra>, record: &mut TrialRecord) {
     let Captured { files, missing, events, lines } = match captures {
         Some(Ok(begun)) => begun.finish(),
         Some(Err(e)) => Captured { missing: [("captures".to_owned(), e.to_string())].into(), ..Captured::default() },
@@ -87,7 +87,7 @@ pub fn note_captures(captures: Option<Begun>, extra: Option<Extra>, record: &mut
 }
 
 /// Records why these captures are missing.
-pub fn note_no_captures(requested: CaptureSettings, reason: &str, record: &mut TrialRecord) {
+pub(crate) fn note_no_captures(requested: CaptureSettings, reason: &str, record: &mut TrialRecord) {
     let all = [
         (requested.profile, captures::PROFILE),
         (requested.waits, captures::WAITS),

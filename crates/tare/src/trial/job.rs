@@ -8,7 +8,7 @@ use tare_results::store::{LOGS, Writer};
 use tare_study::plan::task::Task;
 
 #[derive(Clone)]
-pub struct Trial<'a> {
+pub(crate) struct Trial<'a> {
     pub directory: &'a Folder,
     pub plan: &'a Plan,
     pub task: Task,

@@ -116,7 +116,7 @@ impl Trial<'_> {
     }
 
     /// The tasks that follow this trial in the lifetime of its server.
-    pub fn rest_of_lifetime(&self, study: &tare_study::language::spec::Study) -> Result<Vec<Task>, TrialError> {
+    pub(crate) fn rest_of_lifetime(&self, study: &tare_study::language::spec::Study) -> Result<Vec<Task>, TrialError> {
         let numbers = ladder::rest_of_lifetime(self.plan, self.task.planned.trial);
         let rest = numbers.into_iter().skip(1).map(|number| Task::find(study, self.plan, number));
         Ok(rest.collect::<Result<_, _>>()?)

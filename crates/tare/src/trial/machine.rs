@@ -6,7 +6,7 @@ use tare_results::schema::AppliedSetting;
 use tare_study::language::settings::Settings;
 
 /// The machine settings of a condition; restored on drop.
-pub struct SettingsGuard {
+pub(crate) struct SettingsGuard {
     session: Option<Session>,
     pub applied: Vec<AppliedSetting>,
 }
@@ -16,7 +16,7 @@ impl SettingsGuard {
     ///
     /// # Errors
     /// When a setting could not be restored, or another process had changed it, so that the trial ran under that value.
-    pub fn restore(mut self) -> Result<(), NoiseError> {
+    pub(crate) fn restore(mut self) -> Result<(), NoiseError> {
         match &mut self.session {
             Some(session) => session.close()?.check(),
             None => Ok(()),
@@ -28,7 +28,7 @@ impl SettingsGuard {
 ///
 /// # Errors
 /// When a setting of an earlier trial is left, or one could not be applied and verified; applied ones are restored.
-pub fn apply(settings: &Settings, confines: &MemoryConfines) -> Result<SettingsGuard, StateError> {
+pub(crate) fn apply(settings: &Settings, confines: &MemoryConfines) -> Result<SettingsGuard, StateError> {
     state::as_found()?;
     let groups = match *confines == MemoryConfines::default() {
         true => Vec::new(),

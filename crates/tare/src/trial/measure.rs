@@ -38,7 +38,7 @@ const LOGS_BYTES: u64 = 32 << 10;
 
 impl Trial<'_> {
     /// Makes sure that the data of this condition is in the cache, and that there is a working copy.
-    pub fn prepare(&self) -> Result<(), TrialError> {
+    pub(crate) fn prepare(&self) -> Result<(), TrialError> {
         let settings = &self.task.condition.settings;
         if !settings.workload.load.load().needs_server() {
             return Ok(());
@@ -53,7 +53,7 @@ impl Trial<'_> {
 
     /// Measures and appends the record, also of a failure; one record for each trial of `rest` if they share its
     /// server. Returns false when interrupted: then the current trial has no record.
-    pub fn run(&self, rest: &[Task]) -> Result<bool, TrialError> {
+    pub(crate) fn run(&self, rest: &[Task]) -> Result<bool, TrialError> {
         if let Some(number) = self.task.planned.lifetime {
             return self.run_lifetime(number, rest);
         }

@@ -19,16 +19,16 @@
 //! | `disturbance` | which samples were disturbed |
 //! | `error` | why a trial has no result |
 
-pub mod agent;
+pub(crate) mod agent;
 mod dataset;
 mod death;
-pub mod disturbance;
+pub(crate) mod disturbance;
 mod error;
 mod figures;
 mod host;
 mod job;
 mod lifetime;
-pub mod machine;
+mod machine;
 mod measure;
 mod memory_nodes;
 mod options;
@@ -36,9 +36,9 @@ mod parts;
 mod pool_memory;
 mod process;
 mod restart;
-pub mod running;
+pub(crate) mod running;
 mod server_start;
 mod two_hosts;
 
-pub use error::TrialError;
-pub use job::Trial;
+pub(crate) use error::TrialError;
+pub(crate) use job::Trial;

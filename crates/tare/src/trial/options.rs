@@ -9,7 +9,7 @@ use tare_study::language::settings::EngineSettings;
 
 /// Verifies an option that the server was started with. The server accepted the option, or it would not have started;
 /// the value is verified only if the server has a variable of that name.
-pub fn option(server: &dyn Server, option: &str, level: &str) -> Result<AppliedSetting, TrialError> {
+pub(crate) fn option(server: &dyn Server, option: &str, level: &str) -> Result<AppliedSetting, TrialError> {
     let verified = match server.setting(option)? {
         Some(value) => format!("the server reports {value}"),
         None => "not verified: the server was started with it, but has no variable of this name".to_owned(),
@@ -18,7 +18,7 @@ pub fn option(server: &dyn Server, option: &str, level: &str) -> Result<AppliedS
 }
 
 /// How the trial waited for the server to settle before the first sample; not settling is not an error.
-pub fn settled(requested: &Settle, found: &SettledRecord) -> AppliedSetting {
+pub(crate) fn settled(requested: &Settle, found: &SettledRecord) -> AppliedSetting {
     let level = format!("{} s, {} statements", requested.limit_s, requested.statements.len());
     let left: Vec<String> = found.left.iter().map(|(what, amount)| format!("{what} {amount}")).collect();
     let left = if left.is_empty() { String::new() } else { format!("; then {}", left.join(", ")) };
@@ -32,7 +32,7 @@ pub fn settled(requested: &Settle, found: &SettledRecord) -> AppliedSetting {
 }
 
 /// Verifies the character set of the connections that the load opens; `None` if the engine has no choice.
-pub fn charset(requested: &EngineSettings, server: &dyn Server) -> Result<Option<AppliedSetting>, TrialError> {
+pub(crate) fn charset(requested: &EngineSettings, server: &dyn Server) -> Result<Option<AppliedSetting>, TrialError> {
     let Some(question) = requested.kind.charset_question() else { return Ok(None) };
     let failed = |source| EngineError::Sql { statement: question.to_owned(), source };
     let rows = server.connect()?.query(question).map_err(failed)?;

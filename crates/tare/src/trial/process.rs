@@ -8,7 +8,11 @@ use tare_study::language::process::{PADDING, PADDING_OVERHEAD, ProcessSettings};
 /// Adds the properties to the start request of a server.
 ///
 /// `drawn` is padding for its environment, used if the study sets no length itself.
-pub fn request(settings: &ProcessSettings, drawn: Option<String>, request: &mut StartRequest) -> Result<(), String> {
+pub(crate) fn request(
+    settings: &ProcessSettings,
+    drawn: Option<String>,
+    request: &mut StartRequest,
+) -> Result<(), String> {
     request.aslr = settings.aslr;
     if let Some(allocator) = &settings.allocator {
         // An inherited preload could load an allocator other than the requested one.
@@ -25,7 +29,7 @@ fn longer_by(settings: &ProcessSettings, drawn: Option<String>) -> Option<String
 }
 
 /// Reads all properties back from process `pid`.
-pub fn verify(settings: &ProcessSettings, pid: u32) -> Result<Vec<AppliedSetting>, EngineError> {
+pub(crate) fn verify(settings: &ProcessSettings, pid: u32) -> Result<Vec<AppliedSetting>, EngineError> {
     let mut applied = Vec::new();
     if let Some(aslr) = settings.aslr {
         applied.push(AppliedSetting::new("aslr", aslr, aslr.verify(pid)?));

@@ -91,7 +91,7 @@ fn run(trial: &Trial<'_>, command: &[String], deadline: Instant) -> Result<ExitS
 }
 
 /// Connects to the server of the study, as the study and the user's own files say.
-pub fn attach(trial: &Trial<'_>) -> Result<RunningServer, TrialError> {
+pub(crate) fn attach(trial: &Trial<'_>) -> Result<RunningServer, TrialError> {
     let settings = &trial.task.condition.settings.engine;
     let mut target = target_of(settings.running.login(trial.password.clone()), settings.kind)?;
     target.charset = settings.charset;

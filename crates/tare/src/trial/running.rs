@@ -17,7 +17,7 @@ use tare_study::language::settings::Settings;
 use tare_topology::ResolvedPlacement;
 
 /// Connects to the server, restarted if the study says how, and records its version, settings and what is uncontrolled.
-pub fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServer, TrialError> {
+pub(crate) fn begin(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<RunningServer, TrialError> {
     let settings = &trial.task.condition.settings;
     let command = &settings.engine.running.restart;
     let server = match command.is_empty() {
@@ -47,7 +47,7 @@ fn reach(trial: &Trial<'_>) -> Result<RunningServer, TrialError> {
 }
 
 /// The error of a load on this server: whether the server is gone, unless the study restarts it.
-pub fn load_error(trial: &Trial<'_>, error: LoadError) -> TrialError {
+pub(crate) fn load_error(trial: &Trial<'_>, error: LoadError) -> TrialError {
     let is_unreached = matches!(&error, LoadError::Engine(error) if error.is_unreached());
     let may_be_gone =
         (is_unreached || error.is_connection_lost()) && trial.task.condition.settings.engine.running.restart.is_empty();
@@ -63,7 +63,7 @@ pub fn load_error(trial: &Trial<'_>, error: LoadError) -> TrialError {
 
 /// Checks that the tables exist, because nothing is created on a running server, and that its options are those of the
 /// study, unless a restart may still change them.
-pub fn check_data(trial: &Trial<'_>) -> Result<(), TrialError> {
+pub(crate) fn check_data(trial: &Trial<'_>) -> Result<(), TrialError> {
     let settings = &trial.task.condition.settings;
     let engine = &settings.engine;
     let server = if engine.running.restart.is_empty() { reach(trial)? } else { attach(trial)? };
@@ -134,12 +134,12 @@ fn uncontrolled(settings: &Settings, placement: &ResolvedPlacement) -> BTreeMap<
     list
 }
 
-pub fn binds_server(placement: &ResolvedPlacement) -> bool {
+pub(crate) fn binds_server(placement: &ResolvedPlacement) -> bool {
     !placement.server.is_empty() || placement.background.is_some()
 }
 
 /// Affinities for the threads of the server, if the placement has any.
-pub fn affinities(placement: &ResolvedPlacement) -> Result<Option<SharedAffinities>, TrialError> {
+pub(crate) fn affinities(placement: &ResolvedPlacement) -> Result<Option<SharedAffinities>, TrialError> {
     if !binds_server(placement) {
         return Ok(None);
     }
@@ -149,7 +149,7 @@ pub fn affinities(placement: &ResolvedPlacement) -> Result<Option<SharedAffiniti
 }
 
 /// Restores every affinity and verifies it.
-pub fn put_back(affinities: Option<&SharedAffinities>) -> Result<(), TrialError> {
+pub(crate) fn put_back(affinities: Option<&SharedAffinities>) -> Result<(), TrialError> {
     let Some(affinities) = affinities else { return Ok(()) };
     let report = affinities.lock().unwrap_or_else(PoisonError::into_inner).put_back();
     Ok(report.and_then(|report| report.check()).map_err(state::StateError::from)?)

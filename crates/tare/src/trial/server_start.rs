@@ -13,13 +13,13 @@ use tare_study::language::process::PADDING;
 use tare_topology::bind;
 
 /// A server with its resource control group, which is removed on drop.
-pub struct Started {
+pub(crate) struct Started {
     pub server: Box<dyn Server>,
     _limits: Option<CacheGroup>,
 }
 
 /// Starts the server on data that it may change, at an address that its clients can reach.
-pub fn start(
+pub(crate) fn start(
     trial: &Trial<'_>,
     data: &TrialData,
     clients: Option<&Clients>,

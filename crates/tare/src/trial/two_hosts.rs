@@ -11,8 +11,7 @@ use tare_engine::Server;
 use tare_files::Folder;
 use tare_results::schema::{AppliedSetting, ClientHost, Environment, RanOn, TrialRecord};
 use tare_study::hosts::message::{Ask, Begin, FromClient, Target};
-use tare_study::hosts::remote::cut;
-use tare_study::hosts::{ClockOffset, Remote};
+use tare_study::hosts::remote::{ClockOffset, Remote, cut};
 use tare_study::language::settings::Settings;
 use tare_study::language::values::to_values;
 use tare_study::plan::task::OtherMachine;
@@ -28,7 +27,7 @@ const LONGEST_MESSAGE: usize = 4000;
 /// Most settings that the other host may report: a machine has some dozens.
 const SETTINGS: usize = 1000;
 
-pub struct Clients {
+pub(crate) struct Clients {
     remote: Remote,
     pub listen: IpAddr,
     applied: Vec<AppliedSetting>,
@@ -36,7 +35,7 @@ pub struct Clients {
 
 impl Clients {
     /// Connects to the clients' host, if the trial has one, and records which host it is.
-    pub fn reach(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<Option<Self>, TrialError> {
+    pub(crate) fn reach(trial: &Trial<'_>, record: &mut TrialRecord) -> Result<Option<Self>, TrialError> {
         let client = &trial.task.condition.settings.client;
         let Some(host) = &client.on.host else { return Ok(None) };
         let mut remote = Remote::start(&client.on)?;
@@ -61,7 +60,7 @@ impl Clients {
     ///
     /// # Errors
     /// A failure on either host; everything on both hosts has then ended.
-    pub fn drive(&mut self, job: Job<'_>) -> Result<Driven, LoadError> {
+    pub(crate) fn drive(&mut self, job: Job<'_>) -> Result<Driven, LoadError> {
         let Some(target) = Target::of(job.server.target()) else {
             return Err(LoadError::Generator("clients on another host need a server that listens for TCP".into()));
         };
@@ -115,7 +114,7 @@ impl Clients {
     }
 
     /// Ends the connection. Returns the settings that were applied there, with their verification.
-    pub fn close(self) -> Vec<AppliedSetting> {
+    pub(crate) fn close(self) -> Vec<AppliedSetting> {
         let host = self.remote.host();
         self.remote.close();
         let there = |setting: AppliedSetting| AppliedSetting {
@@ -147,7 +146,7 @@ fn unbelievable(driven: &Driven, wanted: usize, watched: usize, took: Duration) 
 }
 
 /// The task of clients on another host.
-pub struct Job<'a> {
+pub(crate) struct Job<'a> {
     pub server: &'a dyn Server,
     pub settings: &'a Settings,
     pub cpus: &'a [CpuSet],

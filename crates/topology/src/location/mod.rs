@@ -4,6 +4,7 @@ mod model;
 mod parse;
 mod resolve;
 
-pub use model::{Index, Location, ObjectKind, Step, Term};
+pub use model::Location;
+pub(crate) use model::{Index, ObjectKind, Step, Term};
 pub use parse::LocationError;
 pub(crate) use resolve::usable;

@@ -19,34 +19,25 @@ use tare_cpuset::CpuSet;
 ///   power-efficient kind.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Location {
+    /// Joined by `+`; never empty.
     pub(crate) terms: Vec<Term>,
 }
 
 impl Location {
     /// Every CPU that this process may use.
-    pub fn all() -> Self {
+    pub(crate) fn all() -> Self {
         Self { terms: vec![Term::All] }
-    }
-
-    /// CPUs by OS number. `None` for the empty set, which is not a valid location.
-    pub fn cpus(cpus: CpuSet) -> Option<Self> {
-        (!cpus.is_empty()).then(|| Self { terms: vec![Term::Cpus(cpus)] })
     }
 
     /// A location from its terms; `None` without terms.
     pub(crate) fn of(terms: Vec<Term>) -> Option<Self> {
         (!terms.is_empty()).then_some(Self { terms })
     }
-
-    /// The terms that `+` joins. Never empty.
-    pub fn terms(&self) -> &[Term] {
-        &self.terms
-    }
 }
 
 /// One term of a location.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Term {
+pub(crate) enum Term {
     /// Every CPU that this process may use.
     All,
     /// CPUs by OS number. Never empty.
@@ -57,7 +48,7 @@ pub enum Term {
 
 /// Objects of one kind within those of the previous step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Step {
+pub(crate) struct Step {
     /// The kind of these objects.
     pub kind: ObjectKind,
     /// Which of them, by logical index.
@@ -68,7 +59,7 @@ pub struct Step {
 /// the first name given here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Display, EnumString, VariantArray, VariantNames)]
 #[strum(serialize_all = "lowercase", ascii_case_insensitive)]
-pub enum ObjectKind {
+pub(crate) enum ObjectKind {
     /// A socket (`package`, `socket`).
     #[strum(to_string = "package", serialize = "socket")]
     Package,
@@ -107,7 +98,7 @@ impl ObjectKind {
 
 /// Which objects of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Index {
+pub(crate) enum Index {
     /// From the first to the last logical index, both included, first <= last.
     Range(u32, u32),
     /// From a logical index to the last.

@@ -74,7 +74,7 @@ impl Machine {
     }
 
     /// The logical index of the PU with this OS number.
-    pub fn pu_of(&self, cpu: u32) -> Option<usize> {
+    fn pu_of(&self, cpu: u32) -> Option<usize> {
         self.pus.iter().position(|pu| pu.os_index == cpu)
     }
 

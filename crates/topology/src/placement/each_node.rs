@@ -2,7 +2,8 @@
 
 use super::memory::{MemoryPolicy, Nodes};
 use crate::location::usable;
-use crate::{Index, Location, Machine, NotRealizable, Term};
+use crate::location::{Index, Term};
+use crate::{Location, Machine, NotRealizable};
 
 impl Location {
     /// If the location contains `node:each`: one location for each node with CPUs and memory. Otherwise `None`.

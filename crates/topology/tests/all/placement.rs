@@ -323,7 +323,7 @@ proptest! {
             .flat_map(|c| server.iter().map(move |s| (c, s)))
             .filter(|(c, s)| paired(&machine, pairing, *c, *s))
             .collect();
-        let side = |cpus: &CpuSet| Side::At(Location::cpus(cpus.clone()).unwrap());
+        let side = |cpus: &CpuSet| Side::At(format!("cpus:{cpus}").parse().unwrap());
         let requested = Placement {
             client: side(&client),
             server: side(&server),

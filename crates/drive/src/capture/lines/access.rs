@@ -107,21 +107,21 @@ pub(super) mod tests {
     }
 
     /// As the kernel and perf encode them: found on the same node, on another node, not in another cache, and a write.
-    pub const INTEL: [u64; 4] =
+    pub(crate) const INTEL: [u64; 4] =
         [LOAD | L3 | HIT | MODIFIED, LOAD | REMOTE_CACHE | HIT | MODIFIED, LOAD | L3 | HIT, STORE | HIT | 0x08 << 5];
     /// As encoded for Zen 4.
-    pub const AMD: [u64; 4] = [
+    pub(crate) const AMD: [u64; 4] = [
         LOAD | REMOTE_CACHE | HIT | REMOTE | MODIFIED | 1 << 43,
         LOAD | REMOTE_CACHE_2 | HIT | REMOTE | MODIFIED | 2 << 43,
         LOAD | L3 | HIT,
         STORE | 0x01 << 19,
     ];
     /// As encoded for Neoverse cores, which do not report whether a line was modified.
-    pub const ARM: [u64; 4] =
+    pub(crate) const ARM: [u64; 4] =
         [LOAD | L3 | HIT | PEER, LOAD | REMOTE_RAM | HIT | REMOTE | PEER, LOAD | L3 | HIT, STORE | 0x01 << 5];
 
     /// A line as perf 6.1 prints it.
-    pub fn line(pid: u32, tid: u32, cpu: u32, address: u64, source: u64, function: &str) -> String {
+    pub(crate) fn line(pid: u32, tid: u32, cpu: u32, address: u64, source: u64, function: &str) -> String {
         let words = "|OP LOAD|LVL Any cache hit|SNP HitM|TLB L1 or L2 hit|LCK No|BLK  N/A    ";
         format!("{pid:>5}/{tid:<5} [{cpu:03}] {address:>16x} {source:>16x} {words} 55fcdb203db2 {function}\n")
     }

@@ -51,7 +51,7 @@ pub(in super::super) struct Lines {
 
 impl Lines {
     /// Starts perf, and returns when samples are taken.
-    pub fn begin(place: &Place, server: u32, threads: &SideThreads) -> Result<Self, Unavailable> {
+    pub(crate) fn begin(place: &Place, server: u32, threads: &SideThreads) -> Result<Self, Unavailable> {
         let processes = observe::with_descendants(server.cast_signed()).into_iter().map(i32::unsigned_abs).collect();
         let clients = threads.clients.iter().map(|thread| thread.tid.unsigned_abs()).collect();
         let frequency = frequency_hz(place.sample_s, std::thread::available_parallelism().map_or(1, usize::from));
@@ -64,7 +64,7 @@ impl Lines {
     }
 
     /// Ends the recording, and notes the memory maps while the server still runs.
-    pub fn end(&mut self) -> Result<(), Unavailable> {
+    pub(crate) fn end(&mut self) -> Result<(), Unavailable> {
         self.recording.end()?;
         for pid in self.server.iter().copied().chain([std::process::id()]) {
             self.addresses.note(pid.cast_signed());
@@ -72,7 +72,7 @@ impl Lines {
         Ok(())
     }
 
-    pub fn finish(mut self, captured: &mut Captured) {
+    pub(crate) fn finish(mut self, captured: &mut Captured) {
         match self.read() {
             Ok(lines) => captured.lines = Some(lines),
             Err(e) => drop(captured.missing.insert(LINES.to_owned(), e.to_string())),

@@ -47,11 +47,11 @@ struct Kept {
 type Key = (Option<u32>, u64);
 
 impl Accesses {
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.all.len()
     }
 
-    pub fn add(&mut self, access: Access) {
+    pub(crate) fn add(&mut self, access: Access) {
         let Access { pid, tid, cpu, address, counts, function } = access;
         let function = self.number_of(function.chars().take(LETTERS).collect());
         self.all.push(Kept { pid, tid, cpu, address, counts, function });
@@ -72,7 +72,7 @@ impl Accesses {
     }
 
     /// The lines that were most often found in another core's cache.
-    pub fn shared(&self, line_bytes: u64, cut: bool, memory: &mut impl Memory) -> SharedLines {
+    pub(crate) fn shared(&self, line_bytes: u64, cut: bool, memory: &mut impl Memory) -> SharedLines {
         let line_bytes = line_bytes.max(WORD);
         let mut counts = LineCounts::default();
         let mut found: HashMap<Key, u64> = HashMap::new();

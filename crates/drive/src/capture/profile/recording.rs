@@ -30,7 +30,7 @@ pub(in super::super) struct Profile {
 
 impl Profile {
     /// Starts perf on process `root` and its descendants, and returns when samples are taken.
-    pub fn begin(
+    pub(crate) fn begin(
         place: &Place,
         call_graph: CallGraph,
         root: u32,
@@ -58,19 +58,19 @@ impl Profile {
         Ok(Self { recording, root, processes, connections, scope, place: place.clone(), frequency_hz, call_graph })
     }
 
-    pub fn end(&mut self) -> Result<(), Unavailable> {
+    pub(crate) fn end(&mut self) -> Result<(), Unavailable> {
         self.processes.extend(observe::with_descendants(self.root));
         self.recording.end()
     }
 
     /// The folded chains of the threads that serve connections, which the server's other threads are no part of; none
     /// if perf took no sample of them.
-    pub fn of_connections(&self) -> Option<String> {
+    pub(crate) fn of_connections(&self) -> Option<String> {
         fold::of_threads(&self.recording.path(), &list(&self.connections))
     }
 
     /// Writes call chains, table and flame graph from the recording.
-    pub fn finish(self, captured: &mut Captured) {
+    pub(crate) fn finish(self, captured: &mut Captured) {
         let place = &self.place;
         let made = match fold::fold(place, &self.recording.path(), &list(&self.processes)) {
             Ok(made) => made,

@@ -56,7 +56,7 @@ struct Symbol {
 
 impl Addresses {
     /// Reads the mappings of a process once, so that they are known after the process has ended.
-    pub fn note(&mut self, pid: i32) {
+    pub(crate) fn note(&mut self, pid: i32) {
         if !self.processes.contains_key(&pid) {
             let regions = self.regions(pid);
             self.processes.insert(pid, regions);
@@ -64,7 +64,7 @@ impl Addresses {
     }
 
     /// `SYMBOL`, `SYMBOL+0x40`, `[LIBRARY]`, or one of [`tare_results::waits::PLACES`].
-    pub fn name(&mut self, pid: i32, address: u64) -> String {
+    pub(crate) fn name(&mut self, pid: i32, address: u64) -> String {
         match self.region(pid, address) {
             Some(Region { what: What::Program(program, base), .. }) => program.name_of(address - base),
             Some(Region { what: What::Named(name), .. }) => (*name).to_owned(),
@@ -73,7 +73,7 @@ impl Addresses {
     }
 
     /// Whether other processes map the same memory at the same address.
-    pub fn is_shared(&mut self, pid: i32, address: u64) -> bool {
+    pub(crate) fn is_shared(&mut self, pid: i32, address: u64) -> bool {
         matches!(self.region(pid, address), Some(Region { what: What::Named(SHARED_MEMORY), .. }))
     }
 

@@ -75,7 +75,7 @@ pub(super) mod made {
     use super::super::programs::Sections;
 
     /// A program with a single function: 256 bytes from 0x1000 on, with these unwind instructions.
-    pub fn program(instructions: &[u8]) -> Sections {
+    pub(crate) fn program(instructions: &[u8]) -> Sections {
         const FRAMES: u64 = 0x2000;
         const INDEX: u64 = 0x3000;
         let entry = |id: u32, body: &[u8]| {

@@ -22,13 +22,13 @@ pub(super) struct Counted {
 }
 
 impl Followed {
-    pub fn new(thread: ThreadRef, is_connection: bool) -> Result<Self, ObserveError> {
+    pub(crate) fn new(thread: ThreadRef, is_connection: bool) -> Result<Self, ObserveError> {
         let file = InCallFile::open(thread)?;
         Ok(Self { thread, is_connection, file, since: Instant::now(), counted: counted(thread) })
     }
 
     /// The increase since observation began; None if the kernel does not count, or the thread has ended.
-    pub fn did(&self) -> Option<Counted> {
+    pub(crate) fn did(&self) -> Option<Counted> {
         let (before, now) = (self.counted?, counted(self.thread)?);
         Some(Counted {
             elapsed_ns: self.since.elapsed().as_nanos() as f64,

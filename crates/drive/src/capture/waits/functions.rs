@@ -26,7 +26,7 @@ pub(super) struct Names(HashMap<Place, String>);
 
 impl Names {
     /// Reads the symbols of the programs that contain these places.
-    pub fn of(places: impl Iterator<Item = Place>, programs: &[Program]) -> Self {
+    pub(crate) fn of(places: impl Iterator<Item = Place>, programs: &[Program]) -> Self {
         let places: BTreeSet<Place> = places.collect();
         let mut names = HashMap::new();
         for (program, Program { path, .. }) in programs.iter().enumerate() {
@@ -52,7 +52,7 @@ impl Names {
         Self(names)
     }
 
-    pub fn get(&self, place: &Place) -> Option<&String> {
+    pub(crate) fn get(&self, place: &Place) -> Option<&String> {
         self.0.get(place)
     }
 }

@@ -43,7 +43,7 @@ pub(in super::super) struct LooksDone {
 impl Waits {
     /// Starts sampling the threads of process `pid` and of all its descendants; with `stacks`, also reads the stacks
     /// of threads that serve connections.
-    pub fn begin(pid: u32, connections: &[ThreadRef], stacks: bool) -> Result<Self, Unavailable> {
+    pub(crate) fn begin(pid: u32, connections: &[ThreadRef], stacks: bool) -> Result<Self, Unavailable> {
         let connections: BTreeSet<ThreadRef> = connections.iter().copied().collect();
         let Some(first) = connections.first() else {
             return Err(Unavailable("no thread of the server is known to serve a connection".to_owned()));
@@ -58,7 +58,7 @@ impl Waits {
         Ok(Self { stop, looker })
     }
 
-    pub fn end(self) -> Result<LooksDone, Unavailable> {
+    pub(crate) fn end(self) -> Result<LooksDone, Unavailable> {
         self.stop.store(true, Ordering::Relaxed);
         self.looker.thread().unpark();
         let seen = self.looker.join().map_err(|_| Unavailable("the sampling thread ended unexpectedly".to_owned()))?;
@@ -72,7 +72,7 @@ impl Waits {
 impl LooksDone {
     /// Resolves addresses to names, which may take a second for each large program. Called while the server still
     /// runs, and after every other recording has ended.
-    pub fn named(&self) -> WaitsFile {
+    pub(crate) fn named(&self) -> WaitsFile {
         let mut addresses = Addresses::default();
         let shared = parts::shared(&[&self.connections.1, &self.background.1]);
         let names = self.stacks.as_ref().map(Stacks::names).unwrap_or_default();

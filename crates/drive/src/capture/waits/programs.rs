@@ -63,7 +63,7 @@ struct Mapped {
 
 impl Process {
     /// None for a process that has ended, or that this user may not inspect.
-    pub fn of(pid: i32, programs: &mut Programs) -> Option<Self> {
+    pub(crate) fn of(pid: i32, programs: &mut Programs) -> Option<Self> {
         let memory = File::open(format!("/proc/{pid}/mem")).ok()?;
         let maps = parse::<MemoryMaps>(&format!("/proc/{pid}/maps")).ok()?;
         let path = |map: &MMapPath| if let MMapPath::Path(path) = map { Some(path.clone()) } else { None };
@@ -84,14 +84,14 @@ impl Process {
         Some(process)
     }
 
-    pub fn place(&self, address: u64) -> Option<Place> {
+    pub(crate) fn place(&self, address: u64) -> Option<Place> {
         let mapped = self.mapped.iter().find(|mapped| mapped.addresses.contains(&address))?;
         Some(Place { program: mapped.program, address: address - mapped.addresses.start + mapped.first })
     }
 
     /// This process, with one program mapped at the addresses of its file.
     #[cfg(test)]
-    pub fn made(addresses: Range<u64>, sections: &Sections) -> (Self, Programs) {
+    pub(crate) fn made(addresses: Range<u64>, sections: &Sections) -> (Self, Programs) {
         let memory = File::open("/proc/self/mem").unwrap();
         let mut unwinder = UnwinderNative::new();
         unwinder.add_module(Module::new("made".to_owned(), addresses.clone(), addresses.start, sections.clone()));
@@ -102,7 +102,7 @@ impl Process {
     }
 
     #[cfg(test)]
-    pub fn bounds(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub(crate) fn bounds(&self) -> impl Iterator<Item = (u64, u64)> {
         self.mapped.iter().map(|mapped| (mapped.addresses.start, mapped.addresses.end))
     }
 }

@@ -19,7 +19,7 @@ pub(super) enum Sleep {
 
 impl Sleep {
     /// What it waits for; none for a futex, which may be of many kinds.
-    pub fn kind(&self) -> Option<TimeUse> {
+    pub(crate) fn kind(&self) -> Option<TimeUse> {
         match self {
             Self::Futex(_) => None,
             Self::In(time, _) => Some(*time),
@@ -125,11 +125,11 @@ pub(super) struct Descriptors {
 
 impl Descriptors {
     /// What the descriptor argument refers to. A register holds 64 bits, of which the lower 32 are the descriptor.
-    pub fn of(&self, pid: i32, argument: u64) -> Descriptor {
+    fn of(&self, pid: i32, argument: u64) -> Descriptor {
         look(pid, (argument as u32).cast_signed())
     }
 
-    pub fn watches_a_socket(&mut self, pid: i32, argument: u64) -> bool {
+    fn watches_a_socket(&mut self, pid: i32, argument: u64) -> bool {
         let descriptor = (argument as u32).cast_signed();
         *self.with_socket.entry((pid, descriptor)).or_insert_with(|| {
             let watched = epoll_watches(pid, descriptor).unwrap_or_default();

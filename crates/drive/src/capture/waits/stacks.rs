@@ -72,7 +72,7 @@ pub(super) struct Stacks {
 }
 
 impl Stacks {
-    pub fn of(pids: impl Iterator<Item = i32>) -> Self {
+    pub(crate) fn of(pids: impl Iterator<Item = i32>) -> Self {
         let (mut programs, mut processes) = (Programs::default(), HashMap::new());
         for pid in pids {
             if !processes.contains_key(&pid)
@@ -86,7 +86,7 @@ impl Stacks {
     }
 
     /// Counts the chain of a thread that sleeps in a system call; returns the chain's number.
-    pub fn read(&mut self, thread: &Followed, call: &Call) -> Option<usize> {
+    pub(crate) fn read(&mut self, thread: &Followed, call: &Call) -> Option<usize> {
         let process = self.processes.get(&thread.thread.pid)?;
         let stack = Stack { memory: &process.memory, from: call.stack, bytes: &mut self.piece, filled: 0 };
         let (chain, whole) = unwound(process, &self.programs, call, stack, &mut self.known);
@@ -104,13 +104,13 @@ impl Stacks {
     }
 
     /// Resolves the functions of all chains from the symbols of their programs.
-    pub fn names(&self) -> Names {
+    pub(crate) fn names(&self) -> Names {
         Names::of(self.chains.keys().flatten().copied(), &self.programs.all)
     }
 
     /// The calling function, indexed by the number of the chain: the innermost named function outside the library that
     /// makes the system call.
-    pub fn callers(&self, names: &Names) -> Vec<Option<String>> {
+    pub(crate) fn callers(&self, names: &Names) -> Vec<Option<String>> {
         let mut callers = vec![None; self.chains.len()];
         for (chain, number) in &self.chains {
             let outside = chain.iter().filter(|place| place.program != chain[0].program);
@@ -121,7 +121,7 @@ impl Stacks {
 
     /// Chains as shares of the threads' time, of which they slept the share `slept`, as `tally` counted; None if no
     /// stack could be read.
-    pub fn samples(&self, names: &Names, tally: &Tally, slept: f64) -> Option<StackSamples> {
+    pub(crate) fn samples(&self, names: &Names, tally: &Tally, slept: f64) -> Option<StackSamples> {
         let mut weights = Weights::default();
         let of_chains = tally.of_chains();
         for (chain, number) in &self.chains {

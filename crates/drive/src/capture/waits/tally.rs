@@ -32,7 +32,7 @@ impl Tally {
     /// Samples of sleep by the number of their chain. A stack is lost if its thread wakes while it is read, more often
     /// in short sleeps: so the samples of each sleep are divided among its own chains, and those of a sleep without any
     /// among the chains of its kind.
-    pub fn of_chains(&self) -> HashMap<usize, f64> {
+    pub(crate) fn of_chains(&self) -> HashMap<usize, f64> {
         let mut kinds: HashMap<Option<TimeUse>, (f64, HashMap<usize, u64>)> = HashMap::new();
         let mut chains: HashMap<usize, f64> = HashMap::new();
         for (sleep, seen) in &self.asleep {
@@ -47,12 +47,12 @@ impl Tally {
         chains
     }
 
-    pub fn runs(&mut self) {
+    pub(crate) fn runs(&mut self) {
         self.samples += 1;
         self.running += 1;
     }
 
-    pub fn sleeps(&mut self, process: i32, thread: i32, sleep: Sleep, caller: Option<usize>) {
+    pub(crate) fn sleeps(&mut self, process: i32, thread: i32, sleep: Sleep, caller: Option<usize>) {
         self.samples += 1;
         let is_kept = self.asleep.len() < SLEEPS || self.asleep.contains_key(&sleep);
         let sleep = if is_kept { sleep } else { Sleep::In(TimeUse::Other, None) };

@@ -135,7 +135,7 @@ pub(super) struct Timeline {
 }
 
 impl Timeline {
-    pub fn add(&mut self, event: &Event<'_>) {
+    pub(crate) fn add(&mut self, event: &Event<'_>) {
         let at_ns = event.at_ns.max(self.last_ns);
         self.first_ns.get_or_insert(at_ns);
         self.last_ns = at_ns;
@@ -169,7 +169,7 @@ impl Timeline {
         }
     }
 
-    pub fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         for (tid, (from_ns, state)) in std::mem::take(&mut self.now) {
             if self.last_ns > from_ns {
                 self.spans.entry(tid).or_default().push(Span { from_ns, to_ns: self.last_ns, state });
@@ -177,12 +177,12 @@ impl Timeline {
         }
     }
 
-    pub fn elapsed_ns(&self) -> u64 {
+    fn elapsed_ns(&self) -> u64 {
         self.last_ns - self.first_ns.unwrap_or(self.last_ns)
     }
 
     /// Duration of the sleep that a thread began within `near_ns` of this moment.
-    pub fn slept_ns(&self, tid: u32, at_ns: u64, near_ns: u64) -> Option<u64> {
+    pub(crate) fn slept_ns(&self, tid: u32, at_ns: u64, near_ns: u64) -> Option<u64> {
         let spans = self.spans.get(&tid)?;
         let after = spans.partition_point(|span| span.from_ns <= at_ns.saturating_add(near_ns));
         let near = spans[..after].iter().rev().take_while(|span| span.from_ns.saturating_add(near_ns) >= at_ns);
@@ -191,7 +191,7 @@ impl Timeline {
     }
 
     /// Fraction of their time for which these threads slept; threads without spans are ignored.
-    pub fn slept_fraction(&self, threads: &BTreeSet<u32>) -> f64 {
+    pub(crate) fn slept_fraction(&self, threads: &BTreeSet<u32>) -> f64 {
         let seen = || threads.iter().filter_map(|tid| self.spans.get(tid));
         let asleep = seen().flatten().filter(|span| matches!(span.state, State::Asleep { .. }));
         let whole = self.elapsed_ns() as f64 * seen().count() as f64;
@@ -200,7 +200,7 @@ impl Timeline {
     }
 
     /// The spans of a thread between two moments, truncated to them.
-    pub fn between(&self, tid: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = Span> {
+    fn between(&self, tid: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = Span> {
         let spans = self.spans.get(&tid).map_or(&[][..], Vec::as_slice);
         let first = spans.partition_point(|span| span.to_ns <= from_ns);
         spans[first..].iter().take_while(move |span| span.from_ns < to_ns).map(move |span| Span {

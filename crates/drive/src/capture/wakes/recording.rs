@@ -29,7 +29,12 @@ pub(in super::super) struct Wakes {
 }
 
 impl Wakes {
-    pub fn begin(place: &Place, graph: CallGraph, pid: u32, connections: &[ThreadRef]) -> Result<Self, Unavailable> {
+    pub(crate) fn begin(
+        place: &Place,
+        graph: CallGraph,
+        pid: u32,
+        connections: &[ThreadRef],
+    ) -> Result<Self, Unavailable> {
         if connections.is_empty() {
             return Err(Unavailable("no thread of the server is known to serve a connection".to_owned()));
         }
@@ -42,11 +47,11 @@ impl Wakes {
         Ok(Self { recording, callers, threads: threads(pid, connections) })
     }
 
-    pub fn has_callers(&self) -> bool {
+    pub(crate) fn has_callers(&self) -> bool {
         self.callers.is_ok()
     }
 
-    pub fn end(&mut self) -> Result<(), Unavailable> {
+    pub(crate) fn end(&mut self) -> Result<(), Unavailable> {
         if let Ok(callers) = &mut self.callers
             && let Err(why) = callers.end()
         {
@@ -55,7 +60,7 @@ impl Wakes {
         self.recording.end()
     }
 
-    pub fn finish(self, place: &Place, captured: &mut Captured) -> Option<WakesFile> {
+    pub(crate) fn finish(self, place: &Place, captured: &mut Captured) -> Option<WakesFile> {
         match read(&self.recording.path(), &self.threads) {
             Ok((mut file, timeline)) => {
                 let read = |recording| callers::read(&recording, &timeline, &self.threads.connections);

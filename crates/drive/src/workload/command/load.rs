@@ -164,7 +164,7 @@ impl Load for CommandSettings {
     }
 }
 
-pub fn measured(settings: &CommandSettings, program: String, mut ran: Ran) -> Result<Measured, LoadError> {
+fn measured(settings: &CommandSettings, program: String, mut ran: Ran) -> Result<Measured, LoadError> {
     let mut all = Report::default();
     for parser in &settings.metrics {
         let Some(found) = parser.read(&ran.ended.text) else {

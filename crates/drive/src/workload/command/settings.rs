@@ -29,7 +29,7 @@ pub struct CommandSettings {
 }
 
 impl CommandSettings {
-    pub fn lines(&self) -> impl Iterator<Item = &CommandLine> {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &CommandLine> {
         [&self.command, &self.fill, &self.prepare, &self.cleanup].into_iter().flatten()
     }
 }

@@ -10,4 +10,4 @@ mod load;
 mod proof;
 mod settings;
 
-pub use settings::CountersSettings;
+pub(crate) use settings::CountersSettings;

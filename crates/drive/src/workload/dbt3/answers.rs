@@ -15,7 +15,7 @@ const TWO_DECIMALS: f64 = 0.005 + SIX_DECIMALS;
 /// specification (2.1.3.5) accepts quotients within 1%.
 const Q17: f64 = 0.05;
 /// Part of the names of cached tables and first answers: increase it when tables, rows or queries change.
-pub const RECIPE: u32 = 1;
+pub(crate) const RECIPE: u32 = 1;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
@@ -60,7 +60,7 @@ fn project(rows: &[AnswerRow], columns: &[usize]) -> Vec<AnswerRow> {
     rows.iter().map(|row| columns.iter().filter_map(|column| row.get(*column).cloned()).collect()).collect()
 }
 
-pub fn known(query: u8, scale: Scale) -> Option<Answer> {
+pub(crate) fn known(query: u8, scale: Scale) -> Option<Answer> {
     let name = scale.to_string();
     if let Some((_, text)) = STORED.iter().find(|(stored, _)| *stored == name) {
         let against = format!("the stored answer for scale {name}");

@@ -11,7 +11,7 @@ use tare_engine::{Dialect, Interrupter, Server, Session};
 /// Interval between checks for an interrupt and for the time limit while a query runs.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-pub enum Task {
+pub(crate) enum Task {
     /// Reads everything once if indexes are given, and returns how much was read.
     Preload(Option<Indexes>),
     Measure(String),
@@ -19,7 +19,7 @@ pub enum Task {
     Plan(String),
 }
 
-pub enum Done {
+pub(crate) enum Done {
     Connected(Connected, Option<Interrupter>),
     Preloaded(Preloaded),
     Measured {
@@ -41,7 +41,7 @@ pub struct Place {
 }
 
 /// The client thread. It is bound before it connects, so that its memory is allocated on its own node.
-pub fn client(
+pub(crate) fn client(
     connect: &(dyn Fn() -> Result<Box<dyn Session>, LoadError> + Sync),
     dialect: &dyn Dialect,
     place: &Place,
@@ -101,7 +101,7 @@ fn read_all(session: &mut dyn Session, dialect: &dyn Dialect, indexes: Option<In
     }))
 }
 
-pub struct Client<'a> {
+pub(crate) struct Client<'a> {
     /// Killed when a query takes too long, if tare started it here: nothing else ends a query on every engine.
     pub server: Option<&'a dyn Server>,
     /// Ends the session on a server that tare did not start, or on another host; there the trial ends the server.
@@ -125,17 +125,17 @@ impl Client<'_> {
     }
 
     /// Sends a task without waiting for its result.
-    pub fn send(&self, task: Task) -> Result<(), LoadError> {
+    pub(crate) fn send(&self, task: Task) -> Result<(), LoadError> {
         self.tasks.send(task).map_err(|_| Self::out_of_step())
     }
 
     /// The thread ended, or its reply does not match the task.
-    pub fn out_of_step() -> LoadError {
+    pub(crate) fn out_of_step() -> LoadError {
         LoadError::Generator("the client thread ended or is out of step".into())
     }
 
     /// Sends a task for a query and waits for its result, at most for the time limit of a query.
-    pub fn ask(&self, task: Task, query: u8) -> Result<Done, LoadError> {
+    pub(crate) fn ask(&self, task: Task, query: u8) -> Result<Done, LoadError> {
         self.send(task)?;
         self.reply(Some(query)).map_err(|error| match error {
             LoadError::Own(source) => LoadError::own(Dbt3Error::Query { query, source }),
@@ -146,7 +146,7 @@ impl Client<'_> {
     /// Waits for the client, at most for the time limit of a query. On an interrupt or a timeout the server is killed,
     /// because no other method ends a query on every engine: the trial has failed, and its data belong to it alone. On
     /// a server that tare did not start, only the session is ended.
-    pub fn reply(&self, query: Option<u8>) -> Result<Done, LoadError> {
+    pub(crate) fn reply(&self, query: Option<u8>) -> Result<Done, LoadError> {
         let timeout_s = self.timeout_s;
         let deadline = query.map(|query| (query, Instant::now() + Duration::from_secs_f64(timeout_s)));
         let late = || deadline.filter(|(_, until)| Instant::now() > *until);

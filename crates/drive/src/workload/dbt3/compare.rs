@@ -97,7 +97,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// A row for display: values separated by `|`.
-pub fn show(row: &AnswerRow) -> String {
+pub(crate) fn show(row: &AnswerRow) -> String {
     row.iter().map(|value| value.as_deref().unwrap_or("NULL")).collect::<Vec<_>>().join("|")
 }
 

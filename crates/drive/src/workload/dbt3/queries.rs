@@ -29,7 +29,7 @@ impl Query {
     }
 
     /// Name of the metric: seconds of one execution.
-    pub fn metric(&self) -> Named {
+    pub(crate) fn metric(&self) -> Named {
         Named::query_s(self.number)
     }
 }

@@ -17,18 +17,18 @@ pub struct QuerySet(u32);
 pub struct QuerySetError;
 
 impl QuerySet {
-    pub const ALL: Self = Self(((1 << QUERIES) - 1) << 1);
+    const ALL: Self = Self(((1 << QUERIES) - 1) << 1);
 
     pub(super) const fn one(query: u8) -> Self {
         Self(1 << query)
     }
 
-    pub fn iter(self) -> impl Iterator<Item = u8> {
+    pub(crate) fn iter(self) -> impl Iterator<Item = u8> {
         (1..=QUERIES).filter(move |query| self.0 & 1 << query != 0)
     }
 
     /// Number of queries; never 0.
-    pub fn count(self) -> usize {
+    pub(crate) fn count(self) -> usize {
         self.0.count_ones() as usize
     }
 }
@@ -93,7 +93,7 @@ pub enum Order {
 }
 
 impl Order {
-    pub fn arrange(self, queries: QuerySet, seed: u64) -> Vec<u8> {
+    pub(crate) fn arrange(self, queries: QuerySet, seed: u64) -> Vec<u8> {
         let mut numbers: Vec<u8> = queries.iter().collect();
         if self == Self::Random {
             let mut random = Random::new(seed, Purpose::Transactions, 0);

@@ -14,7 +14,7 @@ use tare_results::probe::Probe;
 use tare_results::schema::AppliedSetting;
 use tare_results::server_cost::Operation;
 
-pub struct Runner<'a> {
+pub(crate) struct Runner<'a> {
     pub settings: Dbt3Settings,
     pub stage: LoadContext<'a>,
     pub dialect: &'static dyn Dialect,
@@ -26,7 +26,7 @@ pub struct Runner<'a> {
 
 /// Results of the queries in addition to their measured times.
 #[derive(Default)]
-pub struct Learnt {
+pub(crate) struct Learnt {
     warm_up: BTreeMap<String, Vec<f64>>,
     plans: BTreeMap<String, String>,
     /// Sources of the answers with which the rows were compared.
@@ -35,7 +35,7 @@ pub struct Learnt {
 
 impl Runner<'_> {
     /// Executes the queries in their order, from connecting to the captures.
-    pub fn run(mut self) -> Result<Driven, LoadError> {
+    pub(crate) fn run(mut self) -> Result<Driven, LoadError> {
         if let Done::Connected(connected, interrupter) = self.client.reply(None)? {
             self.client.interrupter = interrupter;
             self.stage.watch.connected(&[connected])?;
@@ -172,14 +172,14 @@ impl Runner<'_> {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct SampleBuilder {
+pub(crate) struct SampleBuilder {
     metrics: Vec<(Named, f64)>,
     around: Option<Surroundings>,
     elapsed_s: f64,
 }
 
 impl SampleBuilder {
-    pub fn add(&mut self, metric: Named, seconds: f64, mut around: Surroundings) {
+    fn add(&mut self, metric: Named, seconds: f64, mut around: Surroundings) {
         // The probes around this query are also kept under its own name, in addition to the mean over all queries.
         for probe in Probe::ALL {
             if let Some(ns) = around.covariates.get(probe.covariate()).copied() {
@@ -195,12 +195,12 @@ impl SampleBuilder {
     }
 
     /// Seconds of a query's execution; None before it was added.
-    pub fn seconds(&self, metric: &Named) -> Option<f64> {
+    fn seconds(&self, metric: &Named) -> Option<f64> {
         self.metrics.iter().find(|(known, _)| known.name() == metric.name()).map(|(_, seconds)| *seconds)
     }
 
     /// All queries as one sample of the trial.
-    pub fn build(self) -> Measured {
+    fn build(self) -> Measured {
         Measured {
             elapsed_s: self.elapsed_s,
             operations: Some((Operation::Query, self.metrics.len() as f64)),

@@ -23,7 +23,7 @@ impl Scale {
     /// # Errors
     /// The scale is outside 0 to 300, or the generator's formula assigns the same supplier twice to a part, which the
     /// primary key of partsupp forbids: below 0.008, and at a few more scales below 0.025.
-    pub fn new(scale: f64) -> Result<Self, ScaleError> {
+    pub(crate) fn new(scale: f64) -> Result<Self, ScaleError> {
         if !(scale > 0.0 && scale <= LARGEST) {
             return Err(ScaleError(format!("a scale factor above 0, at most {LARGEST}")));
         }
@@ -39,7 +39,7 @@ impl Scale {
         Ok(Self(scale))
     }
 
-    pub fn factor(self) -> f64 {
+    pub(crate) fn factor(self) -> f64 {
         self.0
     }
 }

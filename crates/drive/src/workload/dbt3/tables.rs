@@ -145,7 +145,7 @@ impl Table {
     }
 
     /// Columns of each index except the primary key.
-    pub fn columns_of(&self, indexes: Indexes) -> Vec<&'static str> {
+    fn columns_of(&self, indexes: Indexes) -> Vec<&'static str> {
         let more: &[&str] = if indexes == Indexes::Dbt3 { self.more } else { &[] };
         self.indexes.iter().chain(more).copied().collect()
     }

@@ -7,7 +7,8 @@ use super::times::StatementTimes;
 use super::work::{ClientSlot, Work};
 use super::{OltpError, OltpSettings, SessionError, Workload};
 use crate::workload::sessions::roll_back;
-use tare_engine::{Dialect, Session, SqlError, SqlErrorKind, ThreadRef};
+use tare_cpuset::ThreadRef;
+use tare_engine::{Dialect, Session, SqlError, SqlErrorKind};
 use tare_load::{Attempt, Client, Queries, Random};
 
 pub struct OltpClient {

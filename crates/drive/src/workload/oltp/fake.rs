@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
-use tare_engine::{Code, Param, Session, SqlError, SqlErrorKind, StatementId, ThreadRef};
+use tare_cpuset::ThreadRef;
+use tare_engine::{Code, Param, Session, SqlError, SqlErrorKind, StatementId};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Sent {

@@ -27,7 +27,7 @@ pub(super) struct Sessions<'a> {
 }
 
 impl<'a> Sessions<'a> {
-    pub fn new(
+    pub(crate) fn new(
         settings: &'a OltpSettings,
         dialect: &'static dyn Dialect,
         clients: usize,
@@ -38,11 +38,11 @@ impl<'a> Sessions<'a> {
         Self { settings, dialect, connections: Connections::new(clients), times, timed, reconnect }
     }
 
-    pub fn survive(&self) -> bool {
+    pub(crate) fn survive(&self) -> bool {
         self.reconnect.is_some()
     }
 
-    pub fn client(&self, session: Box<dyn Session>, index: usize) -> Result<OltpClient, OltpError> {
+    pub(crate) fn client(&self, session: Box<dyn Session>, index: usize) -> Result<OltpClient, OltpError> {
         let slot = ClientSlot { index, clients: self.connections.clients() };
         OltpClient::at(slot, session, self.settings, self.dialect)
     }
@@ -63,7 +63,7 @@ enum State {
 }
 
 impl<'a> WorkloadClient<'a> {
-    pub fn new(sessions: &'a Sessions<'a>, index: usize, client: OltpClient) -> Self {
+    pub(crate) fn new(sessions: &'a Sessions<'a>, index: usize, client: OltpClient) -> Self {
         Self { sessions, index, sample: 0, state: State::Here(Box::new(client)) }
     }
 

@@ -67,7 +67,7 @@ impl Default for Tables {
 }
 
 impl Tables {
-    pub fn check(&self) -> Result<(), OltpError> {
+    pub(crate) fn check(&self) -> Result<(), OltpError> {
         let wrong = |name, expected, given: String| Err(OltpError::Setting { name, expected, given });
         if self.tables == 0 {
             return wrong("tables", "at least 1", "0".into());
@@ -173,7 +173,7 @@ const READ_SLOWLY: f64 = 30e6;
 const RULED_S: f64 = 30.0;
 
 impl Warm {
-    pub fn expected_s(&self, data_bytes: u64) -> f64 {
+    pub(crate) fn expected_s(&self, data_bytes: u64) -> f64 {
         let phase = match (self.workload, self.until) {
             (None, _) => 0.0,
             (Some(_), Until::Time) => self.limit_s,
@@ -182,7 +182,7 @@ impl Warm {
         phase + if self.preload && !self.already { data_bytes as f64 / READ } else { 0.0 }
     }
 
-    pub fn limit_s(&self, data_bytes: u64) -> f64 {
+    pub(crate) fn limit_s(&self, data_bytes: u64) -> f64 {
         let phase = if self.workload.is_some() { self.limit_s } else { 0.0 };
         phase + if self.preload && !self.already { data_bytes as f64 / READ_SLOWLY } else { 0.0 }
     }

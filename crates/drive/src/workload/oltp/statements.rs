@@ -115,7 +115,7 @@ impl Workload {
         }
     }
 
-    pub fn writes(self) -> bool {
+    pub(crate) fn writes(self) -> bool {
         match self {
             Self::PointSelect | Self::ReadOnly | Self::SelectRandomPoints | Self::SelectRandomRanges => false,
             Self::ReadWrite | Self::WriteOnly | Self::UpdateIndex | Self::UpdateNonIndex => true,

@@ -26,23 +26,23 @@ pub(super) struct StatementTimes {
 }
 
 impl StatementTimes {
-    pub fn start(&mut self) {
+    pub(crate) fn start(&mut self) {
         self.clock.start();
     }
 
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.clock.stop();
     }
 
     /// The start time, to be passed to `note` with the answer; None while timing is off.
     #[inline]
-    pub fn now(&self) -> Option<Instant> {
+    pub(crate) fn now(&self) -> Option<Instant> {
         self.clock.runs().then(Instant::now)
     }
 
     /// Adds the time of a statement, including statements that failed.
     #[inline]
-    pub fn note(&mut self, timed: Timed, began: Option<Instant>) {
+    pub(crate) fn note(&mut self, timed: Timed, began: Option<Instant>) {
         let Some(began) = began else { return };
         let kind = match timed {
             Timed::Statement(statement) => statement as usize,

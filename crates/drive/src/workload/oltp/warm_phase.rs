@@ -18,7 +18,7 @@ const STILL_RISING: f64 = 0.02;
 /// A pool is full if it grows by less than this between them, as a share of the data.
 const STILL_GROWING: f64 = 0.001;
 
-pub fn run(
+pub(crate) fn run(
     settings: &OltpSettings,
     stage: &LoadContext<'_>,
     held: Option<PoolContents<'_>>,
@@ -133,7 +133,7 @@ fn is_warm(until: Until, readings: &[f64]) -> bool {
 /// Limit of sessions that read tables at the same time: enough for the disks and cores of large machines.
 const READERS: usize = 16;
 /// Reads every table and every index from end to end, if requested, and checks the pool if the server reports it.
-pub fn preload(
+pub(crate) fn preload(
     settings: &OltpSettings,
     stage: &LoadContext<'_>,
     held: Option<PoolContents<'_>>,

@@ -37,5 +37,5 @@ pub struct ClientSlot {
 
 impl ClientSlot {
     /// The slot of a single connection.
-    pub const ONLY: Self = Self { index: 0, clients: 1 };
+    pub(crate) const ONLY: Self = Self { index: 0, clients: 1 };
 }

@@ -23,7 +23,7 @@ pub(super) fn usual_program() -> String {
 }
 
 impl PgbenchSettings {
-    pub fn prepare(&self, target: &ConnectTarget) -> Vec<String> {
+    pub(crate) fn prepare(&self, target: &ConnectTarget) -> Vec<String> {
         let mut words = vec![self.program()];
         words.extend(connection(target));
         words.extend(["-i", "-q", "-s"].map(str::to_owned));
@@ -31,7 +31,14 @@ impl PgbenchSettings {
         words
     }
 
-    pub fn run(&self, target: &ConnectTarget, clients: usize, seed: u64, total_s: u64, logs: &Path) -> Vec<String> {
+    pub(crate) fn run(
+        &self,
+        target: &ConnectTarget,
+        clients: usize,
+        seed: u64,
+        total_s: u64,
+        logs: &Path,
+    ) -> Vec<String> {
         let mut words = vec![self.program()];
         words.extend(connection(target));
         words.extend([
@@ -74,12 +81,12 @@ fn connection(target: &ConnectTarget) -> Vec<String> {
     vec![format!("--host={host}"), format!("--port={port}"), format!("--username={}", target.user)]
 }
 
-pub fn password_line(target: &ConnectTarget) -> Option<String> {
+pub(crate) fn password_line(target: &ConnectTarget) -> Option<String> {
     let escaped = target.password.replace('\\', "\\\\").replace(':', "\\:");
     (!target.password.is_empty()).then(|| format!("*:*:*:*:{escaped}\n"))
 }
 
-pub fn encryption(target: &ConnectTarget) -> Vec<(String, OsString)> {
+pub(crate) fn encryption(target: &ConnectTarget) -> Vec<(String, OsString)> {
     let Tls { mode, ca, identity, .. } = &target.tls;
     let word = match mode {
         TlsMode::Off => "disable",

@@ -10,4 +10,4 @@ mod arguments;
 mod load;
 mod settings;
 
-pub use settings::PgbenchSettings;
+pub(crate) use settings::PgbenchSettings;

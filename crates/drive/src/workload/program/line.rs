@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use tare_engine::{Address, ConnectTarget};
 use tare_text::Value;
 
-pub const PLACEHOLDERS: &[(&str, &str)] = &[
+pub(crate) const PLACEHOLDERS: &[(&str, &str)] = &[
     ("socket", "path of the server's Unix socket"),
     ("socket_directory", "the directory of that socket, which PostgreSQL's clients take as the host"),
     ("host", "address of a server that listens on TCP"),
@@ -57,11 +57,11 @@ impl CommandLine {
         &self.0
     }
 
-    pub fn needs_server(&self) -> bool {
+    pub(crate) fn needs_server(&self) -> bool {
         names(&self.0).any(|name| OF_SERVER.contains(&name))
     }
 
-    pub fn program(&self) -> Option<String> {
+    pub(crate) fn program(&self) -> Option<String> {
         shlex::split(&self.0)?.into_iter().next()
     }
 
@@ -76,7 +76,7 @@ impl CommandLine {
     }
 
     /// The words with all placeholders filled in; `sh -c` and one word if a shell is requested.
-    pub fn words(&self, shell: bool, values: &Values) -> Result<Vec<String>, ProgramError> {
+    pub(crate) fn words(&self, shell: bool, values: &Values) -> Result<Vec<String>, ProgramError> {
         if shell {
             return Ok(vec!["sh".to_owned(), "-c".to_owned(), values.fill(&self.0)?]);
         }
@@ -126,15 +126,15 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
 }
 
 #[derive(Debug, Clone, Default)]
-pub struct Values(BTreeMap<&'static str, String>);
+pub(crate) struct Values(BTreeMap<&'static str, String>);
 
 impl Values {
-    pub fn set(&mut self, name: &'static str, value: impl ToString) {
+    pub(crate) fn set(&mut self, name: &'static str, value: impl ToString) {
         self.0.insert(name, value.to_string());
     }
 
     /// Sets the values of a server; a password is in a file.
-    pub fn server(&mut self, engine: &str, target: &ConnectTarget, password_file: &Path) {
+    pub(crate) fn server(&mut self, engine: &str, target: &ConnectTarget, password_file: &Path) {
         self.set("engine", engine);
         self.set("user", &target.user);
         self.set("database", target.database.as_deref().unwrap_or_default());
@@ -155,7 +155,7 @@ impl Values {
         }
     }
 
-    pub fn fill(&self, text: &str) -> Result<String, ProgramError> {
+    pub(crate) fn fill(&self, text: &str) -> Result<String, ProgramError> {
         let mut filled = String::new();
         for part in parts(text) {
             match part {
@@ -183,7 +183,7 @@ fn missing(name: &str) -> ProgramError {
 }
 
 /// Whether a program of this name or path exists.
-pub fn is_there(program: &str) -> bool {
+pub(crate) fn is_there(program: &str) -> bool {
     match program.contains('/') {
         true => Path::new(program).is_file(),
         false => file_of(program, &std::env::var_os("PATH").unwrap_or_default()).is_some(),
@@ -191,7 +191,7 @@ pub fn is_there(program: &str) -> bool {
 }
 
 /// Whether this user may run an existing program.
-pub fn may_run(program: &str) -> bool {
+pub(crate) fn may_run(program: &str) -> bool {
     let file = file_of(program, &std::env::var_os("PATH").unwrap_or_default());
     file.is_some_and(|file| rustix::fs::access(file, Access::EXEC_OK).is_ok())
 }
@@ -204,12 +204,12 @@ pub(super) fn file_of(program: &str, path: &OsStr) -> Option<PathBuf> {
     }
 }
 
-pub fn option_words(value: &Value) -> Result<Vec<String>, String> {
+pub(crate) fn option_words(value: &Value) -> Result<Vec<String>, String> {
     shlex::split(&value.to_string()).ok_or_else(|| "words as on a command line, every quote closed".to_owned())
 }
 
 /// Joins words into one text, quoted for a shell.
-pub fn joined(words: &[String]) -> String {
+pub(crate) fn joined(words: &[String]) -> String {
     // Only a zero byte cannot be quoted, and words that were split contain none.
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default()
 }

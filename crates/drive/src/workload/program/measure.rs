@@ -28,14 +28,14 @@ const LOOKS_HELD: std::ops::Range<usize> = 4..14;
 /// The watch ends this long before the expected end of the client, so that its threads still exist.
 const BEFORE_END: Duration = Duration::from_millis(100);
 
-pub enum Begins<'a> {
+pub(crate) enum Begins<'a> {
     AtOnce,
     Line(&'a dyn Fn(&str) -> bool),
     /// This many seconds after its first connection.
     After(f64),
 }
 
-pub struct Client<'a> {
+pub(crate) struct Client<'a> {
     pub job: Job,
     /// Connections to the server; None without a server.
     pub connections: Option<usize>,
@@ -46,7 +46,7 @@ pub struct Client<'a> {
     pub interval: &'a dyn Fn(&str) -> Option<Interval>,
 }
 
-pub struct Ran {
+pub(crate) struct Ran {
     pub ended: Ended,
     pub surroundings: Surroundings,
     /// Transactions per second from its own output, since it began to measure.
@@ -55,7 +55,7 @@ pub struct Ran {
     pub programs: BTreeSet<String>,
 }
 
-pub fn run(client: &Client<'_>, stage: &mut LoadContext<'_>) -> Result<Ran, LoadError> {
+pub(crate) fn run(client: &Client<'_>, stage: &mut LoadContext<'_>) -> Result<Ran, LoadError> {
     let all = union(&stage.placement.placement.client);
     stage.watch.forget();
     stage.watch.idle()?;

@@ -11,19 +11,19 @@ use std::time::{Duration, Instant};
 use tare_cpuset::ThreadRefused;
 
 /// Bytes that a program may write before its output counts as endless.
-pub const LIMIT: u64 = 64 << 20;
+pub(crate) const LIMIT: u64 = 64 << 20;
 /// Bytes of standard output that are kept for parsing results.
 const KEPT: usize = 16 << 20;
 /// Bytes per read, and per line; a longer line is truncated.
 const CHUNK: usize = 64 << 10;
 /// Lines of one piece of output that are processed.
 const AT_ONCE: usize = 200;
-pub const SHOWN_LINES: usize = 12;
+pub(crate) const SHOWN_LINES: usize = 12;
 const SHOWN: usize = 400;
 /// Time for reading what is left in the outputs of a program that has ended.
 const AFTER_END: Duration = Duration::from_secs(2);
 
-pub struct Output {
+pub(crate) struct Output {
     shared: Arc<Shared>,
     lines: Receiver<String>,
 }
@@ -37,7 +37,7 @@ struct Shared {
 
 impl Output {
     /// Reads both outputs to their ends, each in a thread of its own, and copies everything to `log`, if given.
-    pub fn read(
+    pub(crate) fn read(
         out: Option<impl Read + Send + 'static>,
         err: impl Read + Send + 'static,
         log: Option<File>,
@@ -59,22 +59,22 @@ impl Output {
     }
 
     /// A line that was written since the last call.
-    pub fn line(&self) -> Option<String> {
+    pub(crate) fn line(&self) -> Option<String> {
         self.lines.try_recv().ok()
     }
 
-    pub fn is_flood(&self) -> bool {
+    pub(crate) fn is_flood(&self) -> bool {
         self.shared.written.load(Ordering::Relaxed) > LIMIT
     }
 
     /// The last lines of both outputs.
-    pub fn tail(&self) -> Vec<String> {
+    pub(crate) fn tail(&self) -> Vec<String> {
         self.shared.tail.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     /// Reads to the end, and returns standard output and the last lines. Call it when the program and its processes
     /// have ended. If a process elsewhere has opened the outputs and keeps them open, what it writes is not waited for.
-    pub fn finish(self) -> (String, Vec<String>) {
+    pub(crate) fn finish(self) -> (String, Vec<String>) {
         let ended = Instant::now();
         // Each reader owns a sender until the end of its output.
         while let Some(left) = AFTER_END.checked_sub(ended.elapsed())

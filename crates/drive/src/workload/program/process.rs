@@ -34,7 +34,7 @@ pub struct Job {
 
 /// Variables by which clients of PostgreSQL, MySQL and MariaDB choose another server than the one on their command
 /// line (`PGHOSTADDR`, a service), or change their sessions (`PGOPTIONS`). Those of encryption stay.
-pub const OF_SESSIONS: &[&str] = &[
+pub(crate) const OF_SESSIONS: &[&str] = &[
     "PGHOST",
     "PGSERVICE",
     "PGSYSCONFDIR",
@@ -50,7 +50,7 @@ pub const OF_SESSIONS: &[&str] = &[
 ];
 
 impl Job {
-    pub fn program(&self) -> String {
+    pub(crate) fn program(&self) -> String {
         self.words.first().cloned().unwrap_or_default()
     }
 }
@@ -70,7 +70,7 @@ pub struct Ended {
 }
 
 /// A running program. Dropping it kills the program and all processes that it started.
-pub struct Running {
+pub(crate) struct Running {
     program: String,
     pid: Pid,
     handle: OwnedFd,
@@ -85,7 +85,7 @@ pub struct Running {
 
 impl Running {
     /// Starts the program with the CPU affinity and memory policy of the calling thread.
-    pub fn start(job: &Job) -> Result<Self, ProgramError> {
+    pub(crate) fn start(job: &Job) -> Result<Self, ProgramError> {
         let program = job.program();
         let watch = |source: io::Error| ProgramError::Watch { program: program.clone(), source };
         // Orphaned processes of the program become children of this process, not of init.
@@ -134,13 +134,13 @@ impl Running {
     }
 
     /// Its process id, valid until the process is reaped.
-    pub fn pid(&self) -> i32 {
+    pub(crate) fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
 
     /// Waits at most this long; returns whether the program has ended. It stays in the kernel's process table until
     /// [`Running::finish`].
-    pub fn has_ended(&mut self, wait: Duration) -> Result<bool, ProgramError> {
+    pub(crate) fn has_ended(&mut self, wait: Duration) -> Result<bool, ProgramError> {
         if self.ended.is_none() {
             let timeout = Timespec { tv_sec: wait.as_secs().cast_signed(), tv_nsec: i64::from(wait.subsec_nanos()) };
             let mut descriptors = [PollFd::new(&self.handle, PollFlags::IN)];
@@ -157,22 +157,22 @@ impl Running {
     }
 
     /// CPU time of the program without its children, seconds; available after its end, until [`Running::finish`].
-    pub fn alone_s(&self) -> f64 {
+    pub(crate) fn alone_s(&self) -> f64 {
         let stat = Process::new(self.pid()).and_then(|process| process.stat());
         stat.map_or(0.0, |stat| (stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64)
     }
 
     /// A line that it has written since the last call.
-    pub fn line(&self) -> Option<String> {
+    pub(crate) fn line(&self) -> Option<String> {
         self.output.as_ref().and_then(Output::line)
     }
 
-    pub fn tail(&self) -> Vec<String> {
+    pub(crate) fn tail(&self) -> Vec<String> {
         self.output.as_ref().map(Output::tail).unwrap_or_default()
     }
 
     /// Collects status, resource usage and output of a program that has ended, and ends all processes that it started.
-    pub fn finish(mut self) -> Result<Ended, ProgramError> {
+    pub(crate) fn finish(mut self) -> Result<Ended, ProgramError> {
         let ended = self.ended.unwrap_or_else(Instant::now);
         let mut left = Vec::new();
         orphans(&self.before, &self.marked).for_each(|stat| add_running(&stat, &mut left));
@@ -262,7 +262,7 @@ fn end_all(before: &BTreeSet<i32>, marked: &TaggedProcesses, left: &mut Vec<Stri
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-pub fn run_quietly(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<(), ProgramError> {
+pub(crate) fn run_quietly(job: &Job, limit_s: f64, go_on: &dyn Fn() -> bool) -> Result<(), ProgramError> {
     let ended = to_its_end(job, limit_s, go_on)?;
     match ended.status.success() {
         true => Ok(()),
@@ -303,7 +303,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    pub fn add(&mut self, other: &Self) {
+    fn add(&mut self, other: &Self) {
         self.user_s += other.user_s;
         self.system_s += other.system_s;
         let peaks = [self.peak_memory_bytes, other.peak_memory_bytes];
@@ -314,7 +314,7 @@ impl Usage {
         self.involuntary_switches += other.involuntary_switches;
     }
 
-    pub fn cpu_s(&self) -> f64 {
+    pub(crate) fn cpu_s(&self) -> f64 {
         self.user_s + self.system_s
     }
 }
@@ -329,7 +329,7 @@ fn own_peak_bytes() -> f64 {
 }
 
 /// Waits for a child of this process to end, and removes it from the kernel's process table.
-pub fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
+fn reap(pid: Pid) -> io::Result<(ExitStatus, Usage)> {
     let mut status = 0;
     // SAFETY: rusage is plain old data, for which all zeros is a valid value.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };

@@ -3,10 +3,10 @@
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 /// Processes that are stopped until this is dropped.
-pub struct StopGuard(Vec<Pid>);
+pub(crate) struct StopGuard(Vec<Pid>);
 
 impl StopGuard {
-    pub fn stop(processes: &[i32]) -> Self {
+    pub(crate) fn stop(processes: &[i32]) -> Self {
         let pids = processes.iter().filter_map(|pid| Pid::from_raw(*pid));
         Self(pids.filter(|pid| kill_process(*pid, Signal::STOP).is_ok()).collect())
     }

@@ -20,7 +20,7 @@ const FILL_S: f64 = 24.0 * 3600.0;
 const AROUND_S: f64 = 0.5;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TimedRun {
+pub(crate) struct TimedRun {
     pub sample: usize,
     /// Seconds that are left out of the figures.
     pub warmup_s: u64,
@@ -30,18 +30,18 @@ pub struct TimedRun {
 
 impl TimedRun {
     /// Every run connects again and needs time for that; the first one also warms the server up.
-    pub fn of(sample: usize, counts: &TrialSize) -> Self {
+    fn of(sample: usize, counts: &TrialSize) -> Self {
         let warmup_s = if sample == 0 { counts.warmup_s.ceil() as u64 } else { 0 }.max(LEAST_WARMUP_S);
         Self { sample, warmup_s, measured_s: counts.sample_s.ceil().max(1.0) as u64 }
     }
 
-    pub fn total_s(&self) -> u64 {
+    pub(crate) fn total_s(&self) -> u64 {
         self.warmup_s + self.measured_s
     }
 }
 
 /// The differences between clients of this kind.
-pub trait TimedClient: Keys {
+pub(crate) trait TimedClient: Keys {
     const NAME: &'static str;
     const PACKAGE: &'static str;
     /// Name of the missing output when a run gave no report.
@@ -150,11 +150,11 @@ fn one<C: TimedClient>(
     }
 }
 
-pub const NO_CAPTURES: &str = "an external program has no additional sample for captures";
+pub(crate) const NO_CAPTURES: &str = "an external program has no additional sample for captures";
 
 /// The sample of a run: the client's figures, its CPU time per transaction, and the number of transactions while the
 /// server was watched.
-pub fn client_sample(report: Report, ran: Ran, measured_s: f64) -> Measured {
+pub(crate) fn client_sample(report: Report, ran: Ran, measured_s: f64) -> Measured {
     let Report { mut metrics, covariates, transactions } = report;
     // The watch ends shortly before the client does.
     let watched_s = ran.surroundings.watched_s;

@@ -13,19 +13,15 @@ use tare_files::AnonymousFile;
 
 /// The values for a server; its password file is removed on drop.
 #[derive(Default)]
-pub struct ServerValues {
+pub(crate) struct ServerValues {
     pub values: Values,
     secrets: RefCell<BTreeMap<&'static str, SecretFile>>,
     folder: OnceCell<ListedFolder>,
 }
 
 impl ServerValues {
-    pub fn none() -> Self {
-        Self::default()
-    }
-
     /// Values for a server, with a file for its password that no other user can read.
-    pub fn of(engine: &str, target: &ConnectTarget) -> Result<Self, ProgramError> {
+    pub(crate) fn of(engine: &str, target: &ConnectTarget) -> Result<Self, ProgramError> {
         let mut made = Self::default();
         let password = made.secret("password", &target.password)?;
         made.values.server(engine, target, &password);
@@ -33,7 +29,7 @@ impl ServerValues {
     }
 
     /// Creates a file with this text that only this user can read; it replaces the previous one of this name.
-    pub fn secret(&self, name: &'static str, text: &str) -> Result<PathBuf, ProgramError> {
+    pub(crate) fn secret(&self, name: &'static str, text: &str) -> Result<PathBuf, ProgramError> {
         let file = SecretFile::with(text)?;
         let path = file.path();
         self.secrets.borrow_mut().insert(name, file);
@@ -41,7 +37,7 @@ impl ServerValues {
     }
 
     /// A private directory for files that programs write, created on first use.
-    pub fn folder(&self) -> Result<&Path, ProgramError> {
+    pub(crate) fn folder(&self) -> Result<&Path, ProgramError> {
         match self.folder.get() {
             Some(folder) => Ok(folder.path()),
             None => {
@@ -52,10 +48,10 @@ impl ServerValues {
     }
 }
 
-pub fn of_stage(stage: &LoadContext<'_>) -> Result<ServerValues, ProgramError> {
+pub(crate) fn of_stage(stage: &LoadContext<'_>) -> Result<ServerValues, ProgramError> {
     let mut of = match stage.server {
         Some(server) => ServerValues::of(stage.engine, server.target())?,
-        None => ServerValues::none(),
+        None => ServerValues::default(),
     };
     of.values.set("threads", stage.threads);
     of.values.set("seed", stage.seed);
@@ -63,7 +59,7 @@ pub fn of_stage(stage: &LoadContext<'_>) -> Result<ServerValues, ProgramError> {
 }
 
 /// A file that programs of this user can read, removed on drop.
-pub enum SecretFile {
+pub(crate) enum SecretFile {
     /// In memory: nothing remains if this process is killed.
     Anonymous(AnonymousFile),
     /// In a directory that the next start removes, for systems where programs cannot open an anonymous file.
@@ -73,7 +69,7 @@ pub enum SecretFile {
 const NAME: &str = "secret";
 
 impl SecretFile {
-    pub fn with(text: &str) -> Result<Self, ProgramError> {
+    fn with(text: &str) -> Result<Self, ProgramError> {
         match AnonymousFile::with(text.as_bytes()) {
             Ok(file) => Ok(Self::Anonymous(file)),
             Err(_) => Self::listed(text),
@@ -91,7 +87,7 @@ impl SecretFile {
         }
     }
 
-    pub fn path(&self) -> PathBuf {
+    fn path(&self) -> PathBuf {
         match self {
             Self::Anonymous(file) => file.path(),
             Self::Listed(folder) => folder.path().join(NAME),

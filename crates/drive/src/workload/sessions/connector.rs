@@ -15,28 +15,28 @@ pub struct Connections {
 }
 
 impl Connections {
-    pub fn new(clients: usize) -> Self {
+    pub(crate) fn new(clients: usize) -> Self {
         Self { interrupters: Mutex::new(vec![None; clients]), serving: Mutex::new(vec![None; clients]) }
     }
 
-    pub fn clients(&self) -> usize {
+    pub(crate) fn clients(&self) -> usize {
         held(&self.interrupters).len()
     }
 
     /// Adopts a session for a client. Its time-out is removed: the run itself ends sessions that wait too long, and a
     /// limit of the socket would set a timer for every statement.
-    pub fn adopt(&self, session: &mut dyn Session, client: usize) -> Result<(), LoadError> {
+    pub(crate) fn adopt(&self, session: &mut dyn Session, client: usize) -> Result<(), LoadError> {
         session.set_timeout(None).map_err(LoadError::own)?;
         held(&self.interrupters)[client] = session.interrupter();
         Ok(())
     }
 
-    pub fn interrupt(&self) {
+    pub(crate) fn interrupt(&self) {
         held(&self.interrupters).iter().flatten().for_each(Interrupter::interrupt);
     }
 
     /// The server thread behind each connection, if known.
-    pub fn serving(&self) -> Vec<Option<ThreadRef>> {
+    pub(crate) fn serving(&self) -> Vec<Option<ThreadRef>> {
         held(&self.serving).clone()
     }
 }
@@ -46,7 +46,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Connects each client in its own thread, which is bound first; `make` creates a client from its session.
-pub struct Connector<'a, M> {
+pub(crate) struct Connector<'a, M> {
     connections: &'a Connections,
     connect: &'a Open<'a>,
     placement: &'a ResolvedPlacement,
@@ -55,7 +55,7 @@ pub struct Connector<'a, M> {
 }
 
 impl<'a, M> Connector<'a, M> {
-    pub fn new<C>(stage: &LoadContext<'a>, connections: &'a Connections, make: M) -> Self
+    pub(crate) fn new<C>(stage: &LoadContext<'a>, connections: &'a Connections, make: M) -> Self
     where
         M: Fn(Box<dyn Session>, usize) -> Result<C, LoadError> + Sync,
     {
@@ -69,7 +69,7 @@ impl<'a, M> Connector<'a, M> {
     }
 
     /// For servers that are restarted: their threads change.
-    pub fn of_changing_server(self, changes: bool) -> Self {
+    pub(crate) fn of_changing_server(self, changes: bool) -> Self {
         Self { server_at: if changes { ServerAt::Elsewhere } else { self.server_at }, ..self }
     }
 
@@ -109,13 +109,13 @@ where
 
 /// BEGIN or COMMIT: prepared like other statements, or sent as text if the server cannot prepare it.
 #[derive(Debug, Clone, Copy)]
-pub struct Border {
+pub(crate) struct Border {
     pub sql: &'static str,
     prepared: Option<StatementId>,
 }
 
 impl Border {
-    pub fn prepare(session: &mut dyn Session, sql: &'static str) -> Result<Self, SqlError> {
+    pub(crate) fn prepare(session: &mut dyn Session, sql: &'static str) -> Result<Self, SqlError> {
         match session.prepare(sql) {
             Ok(statement) => Ok(Self { sql, prepared: Some(statement) }),
             Err(error) if error.kind == SqlErrorKind::NotPreparable => Ok(Self { sql, prepared: None }),
@@ -123,11 +123,11 @@ impl Border {
         }
     }
 
-    pub fn of_text(sql: &'static str) -> Self {
+    pub(crate) fn of_text(sql: &'static str) -> Self {
         Self { sql, prepared: None }
     }
 
-    pub fn send(&self, session: &mut dyn Session) -> Result<(), SqlError> {
+    pub(crate) fn send(&self, session: &mut dyn Session) -> Result<(), SqlError> {
         match self.prepared {
             Some(statement) => session.execute(statement, &[]).map(drop),
             None => session.run(self.sql).map(drop),
@@ -136,7 +136,7 @@ impl Border {
 }
 
 /// Rolls back a failed transaction. That none is open any more (after a deadlock) is not an error.
-pub fn roll_back(session: &mut dyn Session) -> Result<(), SqlError> {
+pub(crate) fn roll_back(session: &mut dyn Session) -> Result<(), SqlError> {
     match session.run("ROLLBACK") {
         Err(source) if source.kind == SqlErrorKind::Lost => Err(source),
         _ => Ok(()),

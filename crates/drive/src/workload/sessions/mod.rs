@@ -22,8 +22,11 @@ mod steps;
 mod unanswered;
 mod watcher;
 
-pub use connector::{Border, Connections, Connector, roll_back};
-pub use pace::{InvalidSample, OBJECTIVE_HELP, Pace, Paced, Slo, judge};
+pub use connector::Connections;
+pub(crate) use connector::{Border, Connector, roll_back};
+pub use pace::{InvalidSample, Pace, Slo, judge};
+pub(crate) use pace::{OBJECTIVE_HELP, Paced};
 pub use reconnect::{Outage, Reconnect};
-pub use run::{Clock, Merge, Ran, Tallies, failure, run};
-pub use steps::{at_pace, expected_s};
+pub use run::Tallies;
+pub(crate) use run::{Clock, Merge, Ran, run};
+pub(crate) use steps::{at_pace, expected_s};

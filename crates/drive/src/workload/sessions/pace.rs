@@ -18,17 +18,17 @@ pub enum Pace {
 }
 
 impl Pace {
-    pub fn rate(self) -> Option<Curve> {
+    pub(crate) fn rate(self) -> Option<Curve> {
         if let Self::Rate(rate) = self { Some(rate) } else { None }
     }
 
     /// The objective of a search; None without a search.
-    pub fn objective(self) -> Option<Slo> {
+    pub(crate) fn objective(self) -> Option<Slo> {
         if let Self::Search(objective) = self { Some(objective) } else { None }
     }
 
     /// Sets the rate in transactions per second.
-    pub fn set_rate(&mut self, rate: Curve) -> Result<(), String> {
+    pub(crate) fn set_rate(&mut self, rate: Curve) -> Result<(), String> {
         match self {
             Self::Search(_) => Err(EITHER.to_owned()),
             _ => {
@@ -38,7 +38,7 @@ impl Pace {
         }
     }
 
-    pub fn set_objective(&mut self, objective: Option<Slo>) -> Result<(), String> {
+    pub(crate) fn set_objective(&mut self, objective: Option<Slo>) -> Result<(), String> {
         *self = match (*self, objective) {
             (Self::Rate(_), Some(_)) => return Err(EITHER.to_owned()),
             (_, Some(objective)) => Self::Search(objective),
@@ -49,7 +49,7 @@ impl Pace {
     }
 
     /// Whether clients on another host can run at this pace: a search needs their lateness at each step.
-    pub fn may_be_elsewhere(self) -> Result<(), String> {
+    pub(crate) fn may_be_elsewhere(self) -> Result<(), String> {
         match self {
             Self::Search(_) => Err("an SLO (objective) needs clients on this host: leave out client.host".into()),
             Self::Closed | Self::Rate(_) => Ok(()),
@@ -57,7 +57,7 @@ impl Pace {
     }
 }
 
-pub trait Paced {
+pub(crate) trait Paced {
     fn pace_mut(&mut self) -> &mut Pace;
 }
 
@@ -129,27 +129,27 @@ const FIGURES: [(&str, Figure); 7] = [
 ];
 
 /// Help text of the key `objective`, for every load with an open loop.
-pub const OBJECTIVE_HELP: &str = "a latency (mean, p50, p90, p95, p99, p99_9 or max) and its limit, such as p99 <= 5ms \
+pub(crate) const OBJECTIVE_HELP: &str = "a latency (mean, p50, p90, p95, p99, p99_9 or max) and its limit, such as p99 <= 5ms \
     or latency_ms_p99 <= 5: each sample searches for the highest rate that meets it (open loop), which is the metric \
     max_tps_under_objective; a step of the search takes sample_s; not with rate; none: no such search";
 
 impl Slo {
     /// Parses the value of a study's key; None for the word none.
-    pub fn of_words(words: &str) -> Result<Option<Self>, String> {
+    pub(crate) fn of_words(words: &str) -> Result<Option<Self>, String> {
         if words.trim() == "none" { Ok(None) } else { words.parse().map(Some) }
     }
 
     /// It, as the record of a search has it.
-    pub fn record(&self) -> tare_results::search::Slo {
+    pub(crate) fn record(&self) -> tare_results::search::Slo {
         tare_results::search::Slo { metric: self.metric().to_owned(), limit_ms: self.limit_ms }
     }
 
-    pub fn metric(&self) -> &'static str {
+    pub(crate) fn metric(&self) -> &'static str {
         FIGURES.into_iter().find(|(_, figure)| *figure == self.figure).map_or("", |(name, _)| name)
     }
 
     /// Its figure for these latencies, milliseconds; None without latencies.
-    pub fn figure_of(&self, latencies: &Latencies) -> Option<f64> {
+    pub(crate) fn figure_of(&self, latencies: &Latencies) -> Option<f64> {
         match self.figure {
             Figure::Mean => latencies.mean_ms(),
             Figure::Percentile(percentile) => latencies.percentile_ms(percentile),
@@ -157,7 +157,7 @@ impl Slo {
     }
 
     /// Expected number of transactions beyond its percentile, its sample size. None for a mean and a maximum.
-    pub fn beyond(&self, transactions: u64) -> Option<f64> {
+    pub(crate) fn beyond(&self, transactions: u64) -> Option<f64> {
         match self.figure {
             Figure::Percentile(percentile) if percentile < 100.0 => {
                 Some(transactions as f64 * (1.0 - percentile / 100.0))
@@ -166,7 +166,7 @@ impl Slo {
         }
     }
 
-    pub fn is_met_by(&self, value_ms: f64) -> bool {
+    pub(crate) fn is_met_by(&self, value_ms: f64) -> bool {
         value_ms <= self.limit_ms
     }
 }

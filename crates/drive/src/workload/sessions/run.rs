@@ -13,7 +13,7 @@ use tare_engine::{DESCRIPTORS_OF_SESSION, SET_UP};
 use tare_load::{Arrivals, Connect, Curve, LoadSettings, Rest, RunError, Sample};
 
 /// One sample with the data recorded with it and the clients' own counts.
-pub struct Ran<T> {
+pub(crate) struct Ran<T> {
     pub sample: Sample,
     /// Data recorded by the watch; empty for the additional sample.
     pub around: Surroundings,
@@ -23,7 +23,7 @@ pub struct Ran<T> {
 /// Runs warm-up and samples, and then the additional sample if requested. `rate` is the rate of an open loop in
 /// transactions per second over all threads; a sample ends after `events` transactions if its time has not passed
 /// before; `counted` returns the clients' own counts for each of this many samples.
-pub fn run<'a, M, T>(
+pub(crate) fn run<'a, M, T>(
     rate: Option<Curve>,
     events: Option<u64>,
     stage: &mut LoadContext<'_>,
@@ -69,7 +69,7 @@ where
     Ok(all.map(|((sample, around), counted)| Ran { sample, around, counted }).collect())
 }
 
-pub fn failure(error: RunError<LoadError, LoadError>) -> LoadError {
+pub(crate) fn failure(error: RunError<LoadError, LoadError>) -> LoadError {
     match error {
         RunError::Observer(e) | RunError::Connect { source: e, .. } | RunError::Transaction { source: e, .. } => e,
         RunError::Limit { threads, source } => LoadError::Limit { threads, source },
@@ -81,7 +81,7 @@ pub fn failure(error: RunError<LoadError, LoadError>) -> LoadError {
 
 /// Separates the additional sample from the `samples` measured ones: the cost of captures is in no metric, and their
 /// failure fails no trial.
-pub fn take_extra<T: Merge>(ran: &mut Vec<Ran<T>>, samples: usize) -> Option<Extra> {
+pub(crate) fn take_extra<T: Merge>(ran: &mut Vec<Ran<T>>, samples: usize) -> Option<Extra> {
     let extra = ran.split_off(samples.min(ran.len()));
     let extra = extra.first()?;
     let mean = ran.iter().map(|ran| ran.sample.tps()).sum::<f64>() / ran.len().max(1) as f64;
@@ -89,7 +89,7 @@ pub fn take_extra<T: Merge>(ran: &mut Vec<Ran<T>>, samples: usize) -> Option<Ext
 }
 
 /// The figures of the additional sample; `measured_tps` is the throughput of the measured ones.
-pub fn further<T: Merge>(ran: &Ran<T>, measured_tps: f64) -> Extra {
+pub(crate) fn further<T: Merge>(ran: &Ran<T>, measured_tps: f64) -> Extra {
     let (sample, tps) = (&ran.sample, ran.sample.tps());
     let tps_ratio = if measured_tps > 0.0 { tps / measured_tps } else { 0.0 };
     let us = 1e6 * sample.elapsed_s * sample.threads.len() as f64 / sample.transactions.max(1) as f64;
@@ -110,34 +110,34 @@ pub trait Merge {
 /// How long clients counted in a sample. A client counts whole transactions, those that begin in the sample, so this is
 /// not the length of the sample.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Clock {
+pub(crate) struct Clock {
     since: Option<Instant>,
     timed: Duration,
 }
 
 impl Clock {
-    pub fn start(&mut self) {
+    pub(crate) fn start(&mut self) {
         self.since = Some(Instant::now());
     }
 
-    pub fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.timed += self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
     }
 
     #[inline]
-    pub fn runs(&self) -> bool {
+    pub(crate) fn runs(&self) -> bool {
         self.since.is_some()
     }
 
-    pub fn timed(&self) -> Duration {
+    pub(crate) fn timed(&self) -> Duration {
         self.timed
     }
 
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.timed += other.timed;
     }
 
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.timed = Duration::ZERO;
     }
 }
@@ -152,12 +152,12 @@ impl<T: Merge + Clone> Tallies<T> {
         Self { empty, samples: Mutex::default() }
     }
 
-    pub fn empty(&self) -> T {
+    pub(crate) fn empty(&self) -> T {
         self.empty.clone()
     }
 
     /// Adds a client's counts for a sample, from 0, and clears them. Called by the client's thread between samples.
-    pub fn hand_over(&self, sample: usize, counted: &mut T) {
+    pub(crate) fn hand_over(&self, sample: usize, counted: &mut T) {
         let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
         if samples.len() <= sample {
             samples.resize_with(sample + 1, || self.empty.clone());

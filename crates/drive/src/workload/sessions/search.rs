@@ -17,7 +17,7 @@ pub struct Search {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Next {
+pub(crate) enum Next {
     Measure(f64),
     Found(f64),
     /// No rate met the objective, down to the lowest.
@@ -31,7 +31,7 @@ pub enum Next {
 /// The range of the highest rate, if lower rates did not meet the objective and higher ones did: the server changed
 /// during the search.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bracket {
+pub(crate) struct Bracket {
     /// The highest rate below which all rates met the objective; if there is none, the lowest that met it.
     pub found: f64,
     /// The lowest rate that did not meet the objective, or `found` if that is lower.
@@ -42,20 +42,20 @@ pub struct Bracket {
 
 impl Search {
     /// Begins at rate `first`, and never goes below `least`.
-    pub fn new(first: f64, least: f64) -> Self {
+    pub(crate) fn new(first: f64, least: f64) -> Self {
         Self { first: first.max(least), least, seen: Vec::new() }
     }
 
-    pub fn note(&mut self, rate: f64, met: bool) {
+    pub(crate) fn note(&mut self, rate: f64, met: bool) {
         self.seen.push((rate, met));
     }
 
     /// The lowest failed rate above the highest rate that met the objective.
-    pub fn bound(&self) -> Option<f64> {
+    pub(crate) fn bound(&self) -> Option<f64> {
         self.bounds().1
     }
 
-    pub fn next(&self) -> Next {
+    pub(crate) fn next(&self) -> Next {
         let (lower, upper) = self.bounds();
         let rate = match (lower, upper) {
             (None, None) => self.first,

@@ -44,7 +44,7 @@ enum SearchError {
 }
 
 /// Expected seconds of warm-up and samples of a trial, or of its searches if there is an objective.
-pub fn expected_s(pace: Pace, counts: &TrialSize) -> f64 {
+pub(crate) fn expected_s(pace: Pace, counts: &TrialSize) -> f64 {
     match pace {
         Pace::Closed | Pace::Rate(_) => {
             counts.warmup_s + (counts.samples + usize::from(counts.extra)) as f64 * counts.sample_s
@@ -62,7 +62,7 @@ fn closed_s(counts: &TrialSize) -> f64 {
 
 /// Measures at a pace. `run` runs the load once, at a rate or as fast as possible, with the counts of the stage;
 /// `measured` converts its result to metrics, or returns why it is not a valid measurement.
-pub fn at_pace<T: Merge>(
+pub(crate) fn at_pace<T: Merge>(
     pace: Pace,
     mut stage: LoadContext<'_>,
     run: impl Fn(Option<Curve>, &mut LoadContext<'_>) -> Result<Vec<Ran<T>>, LoadError>,

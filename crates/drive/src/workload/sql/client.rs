@@ -34,7 +34,7 @@ pub(super) struct SqlClient {
 }
 
 impl SqlClient {
-    pub fn new(
+    fn new(
         mut session: Box<dyn Session>,
         dialect: &'static dyn Dialect,
         mix: Arc<Mix>,
@@ -43,7 +43,7 @@ impl SqlClient {
         part: Option<Part>,
     ) -> Result<Self, SqlLoadError> {
         let runs = mix.among(match &part {
-            Some(part) => part.runs().to_vec(),
+            Some(part) => part.runs.clone(),
             None => (0..mix.transactions.len()).collect(),
         });
         let mut prepared = Vec::new();

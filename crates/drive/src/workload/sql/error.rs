@@ -7,7 +7,7 @@ use tare_engine::SqlError;
 
 /// Errors of a file of statements, its data or its transactions.
 #[derive(Debug, thiserror::Error)]
-pub enum SqlLoadError {
+pub(crate) enum SqlLoadError {
     #[error("{what}: {sql}: {source}")]
     Statement { what: String, sql: String, source: SqlError },
     /// A statement of the file, by the name of its metrics.

@@ -35,7 +35,7 @@ const MOST: usize = 5_000;
 const MOST_MEASURED: usize = 500;
 
 impl File {
-    pub fn check_counts(&self) -> Result<(), String> {
+    pub(crate) fn check_counts(&self) -> Result<(), String> {
         let statements = self.transactions.iter().map(|one| one.statements.len()).sum();
         let roles = || self.steps.iter().flat_map(|step| step.roles.values());
         let counts = [

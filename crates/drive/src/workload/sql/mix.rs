@@ -49,13 +49,13 @@ pub(super) struct Transaction {
 
 impl Transaction {
     /// Whether it runs between BEGIN and COMMIT.
-    pub fn has_border(&self) -> bool {
+    pub(crate) fn has_border(&self) -> bool {
         self.has_border
     }
 }
 
 impl Mix {
-    pub fn read(text: &str, requested: &FileChanges) -> Result<Self, String> {
+    pub(crate) fn read(text: &str, requested: &FileChanges) -> Result<Self, String> {
         let file: File = toml::from_str(text).map_err(|e| {
             let line = text[..e.span().map_or(0, |at| at.start)].matches('\n').count() + 1;
             format!("a file of statements; line {line}: {}", e.message())
@@ -120,13 +120,13 @@ impl Mix {
     }
 
     /// A set of transactions, by number, from which the next one is drawn.
-    pub fn among(&self, numbers: Vec<usize>) -> Among {
+    pub(crate) fn among(&self, numbers: Vec<usize>) -> Among {
         let weights = numbers.iter().map(|number| self.transactions[*number].weight).sum();
         Among { numbers, weights }
     }
 
     /// The number of the next of these transactions, drawn by weight.
-    pub fn draw(&self, among: &Among, random: &mut Random) -> usize {
+    pub(crate) fn draw(&self, among: &Among, random: &mut Random) -> usize {
         let mut left = random.below(among.weights);
         for number in &among.numbers {
             let weight = self.transactions[*number].weight;
@@ -138,17 +138,17 @@ impl Mix {
         0
     }
 
-    pub fn counters(&self) -> Counters {
+    pub(crate) fn counters(&self) -> Counters {
         Counters::starting(&self.counters)
     }
 
     /// The statements of all transactions, in the order of the file.
-    pub fn statements(&self) -> impl Iterator<Item = &Statement> {
+    pub(crate) fn statements(&self) -> impl Iterator<Item = &Statement> {
         self.transactions.iter().flat_map(|transaction| &transaction.statements)
     }
 
     /// Whether any of its transactions does more than read.
-    pub fn writes(&self) -> bool {
+    pub(crate) fn writes(&self) -> bool {
         self.transactions.iter().any(|transaction| transaction.writes)
     }
 }

@@ -46,7 +46,7 @@ pub(super) enum Drawn {
 impl Parameter {
     /// Draws `count` values, for a list or for rows, and replaces the previous ones. `values` holds the values of all
     /// parameters; those on which this one depends are drawn already.
-    pub fn draw(
+    pub(crate) fn draw(
         &self,
         into: &mut Vec<Drawn>,
         count: usize,
@@ -65,7 +65,7 @@ impl Parameter {
     }
 
     /// Bytes of its longest value as text; 0 for numbers.
-    pub fn longest(&self) -> usize {
+    pub(crate) fn longest(&self) -> usize {
         match &self.drawing {
             Drawing::List(values) => {
                 values.iter().map(|value| if let Drawn::Text(text) = value { text.len() } else { 0 }).max().unwrap_or(0)
@@ -77,7 +77,7 @@ impl Parameter {
     }
 
     /// First value and number of values of a range, which may be written into a statement's text.
-    pub fn few(&self) -> Option<(i64, u64)> {
+    pub(crate) fn few(&self) -> Option<(i64, u64)> {
         match &self.drawing {
             Drawing::Range(first, last, _) if self.count.is_none() => {
                 Some((*first, last.abs_diff(*first).saturating_add(1)))
@@ -231,16 +231,16 @@ pub(super) struct Counters(Vec<AtomicI64>);
 
 impl Counters {
     /// Counters with these initial values: the first value taken is one more.
-    pub fn starting(at: &[i64]) -> Self {
+    pub(crate) fn starting(at: &[i64]) -> Self {
         Self(at.iter().copied().map(AtomicI64::new).collect())
     }
 
     /// Takes `by` values, and returns the first of them.
-    pub fn next(&self, counter: usize, by: u32) -> i64 {
+    fn next(&self, counter: usize, by: u32) -> i64 {
         self.0[counter].fetch_add(by.into(), Ordering::Relaxed).wrapping_add(1)
     }
 
-    pub fn now(&self, counter: usize) -> i64 {
+    fn now(&self, counter: usize) -> i64 {
         self.0[counter].load(Ordering::Relaxed)
     }
 }

@@ -39,7 +39,7 @@ impl PartialEq for SqlSettings {
 }
 
 impl SqlSettings {
-    pub fn read(&mut self, path: &str) -> Result<(), String> {
+    fn read(&mut self, path: &str) -> Result<(), String> {
         let text = read_statements(Path::new(path), LARGEST)
             .map_err(|e| format!("a file of statements in place of {path}: {e}"))?;
         self.set_text(&text).map_err(|expected| format!("in {path}: {expected}"))?;

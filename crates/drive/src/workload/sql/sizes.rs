@@ -27,7 +27,7 @@ pub(super) enum Number {
 
 impl Number {
     /// Its value. `*` and `/` (rounded down) bind tighter than `+` and `-`; each is evaluated from left to right.
-    pub fn value(&self, sizes: Sizes) -> Result<i64, String> {
+    pub(crate) fn value(&self, sizes: Sizes) -> Result<i64, String> {
         let text = match self {
             Self::Whole(number) => return Ok(*number),
             Self::Text(text) => text,

@@ -23,7 +23,7 @@ pub(super) struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    pub fn of(parameters: &'a [Parameter]) -> Self {
+    pub(crate) fn of(parameters: &'a [Parameter]) -> Self {
         let numbers = parameters.iter().enumerate().map(|(number, one)| (one.name.as_str(), number)).collect();
         Self { parameters, numbers, longest: parameters.iter().map(Parameter::longest).collect(), room: LARGEST }
     }
@@ -69,7 +69,7 @@ enum Part {
 
 impl Statement {
     /// Its text, with the placeholders of the dialect, and `number` as the number in its text.
-    pub fn sql(&self, dialect: &dyn Dialect, number: i64) -> String {
+    pub(crate) fn sql(&self, dialect: &dyn Dialect, number: i64) -> String {
         let (mut sql, mut values) = (String::new(), 0);
         for part in &self.parts {
             match part {
@@ -85,12 +85,12 @@ impl Statement {
     }
 
     /// Its distinct texts: the first number in its text, and how many texts there are.
-    pub fn texts(&self) -> (i64, u64) {
+    pub(crate) fn texts(&self) -> (i64, u64) {
         self.in_text.map_or((0, 1), |(_, first, count)| (first, count))
     }
 
     /// Parameters that it uses, with their numbers of values.
-    pub fn needs(&self) -> impl Iterator<Item = (usize, usize)> {
+    pub(crate) fn needs(&self) -> impl Iterator<Item = (usize, usize)> {
         let values = self.values.iter().map(|(parameter, which)| (*parameter, which + 1));
         values.chain(self.in_text.map(|(parameter, ..)| (parameter, 1)))
     }

@@ -132,7 +132,7 @@ pub(super) struct Parts {
 
 impl Parts {
     /// The parts of a step; each client has `of_client` threads.
-    pub fn of(step: &Step, of_client: usize) -> Self {
+    pub(crate) fn of(step: &Step, of_client: usize) -> Self {
         let roles = step
             .roles
             .iter()
@@ -142,7 +142,7 @@ impl Parts {
     }
 
     /// The part of a thread: the first threads of each client have the roles in order, the others have none.
-    pub fn of_thread(&self, index: usize) -> Part {
+    pub(crate) fn of_thread(&self, index: usize) -> Part {
         let number = index % self.of_client;
         let (runs, gap) = self.roles.get(number).cloned().unwrap_or_default();
         let role = (number < self.roles.len()).then_some(number);
@@ -155,20 +155,16 @@ pub(super) struct Part {
     progress: Arc<Progress>,
     /// None: no work in this step.
     role: Option<usize>,
-    runs: Vec<usize>,
+    pub(super) runs: Vec<usize>,
     /// The interval between two of its transactions, if it has a rate.
     gap: Option<Duration>,
     due: Option<Instant>,
 }
 
 impl Part {
-    pub fn runs(&self) -> &[usize] {
-        &self.runs
-    }
-
     /// If the thread must wait, the time until its next check. With a rate, it catches up on transactions that are
     /// late.
-    pub fn idle(&mut self) -> Option<Duration> {
+    pub(crate) fn idle(&mut self) -> Option<Duration> {
         let Some(role) = self.role else { return Some(LOOK_LATER) };
         if let Some(gap) = self.gap {
             let now = Instant::now();
@@ -183,11 +179,11 @@ impl Part {
     }
 
     /// The first transaction is due at the beginning of a sample.
-    pub fn sample_begins(&mut self) {
+    pub(crate) fn sample_begins(&mut self) {
         self.due = None;
     }
 
-    pub fn done(&self) {
+    pub(crate) fn done(&self) {
         if let Some(role) = self.role {
             self.progress.roles[role].1.fetch_add(1, Ordering::Relaxed);
         }

@@ -21,7 +21,7 @@ pub(super) struct StatementTally {
 }
 
 impl StatementTally {
-    pub fn add(&mut self, took: Duration, rows: u64) {
+    pub(crate) fn add(&mut self, took: Duration, rows: u64) {
         self.took.record(took.as_nanos() as u64);
         self.rows += rows;
     }
@@ -36,11 +36,11 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub fn new(statements: usize) -> Self {
+    pub(crate) fn new(statements: usize) -> Self {
         Self { statements: vec![StatementTally::default(); statements], ..Self::default() }
     }
 
-    pub fn error(&mut self, error: &SqlError) {
+    pub(crate) fn error(&mut self, error: &SqlError) {
         let class = match error.kind {
             SqlErrorKind::Retry => RETRY.to_owned(),
             _ => error.code.map_or_else(|| NO_CODE.to_owned(), |code| code.to_string()),

@@ -10,14 +10,14 @@ const BULK_TABLES: usize = 1024;
 const BULK: &str = "bulk_insert";
 
 impl SysbenchSettings {
-    pub fn prepare(&self, driver: SysbenchDriver, target: &ConnectTarget, parallel: usize) -> Vec<String> {
+    pub(crate) fn prepare(&self, driver: SysbenchDriver, target: &ConnectTarget, parallel: usize) -> Vec<String> {
         let threads = if self.script == BULK { BULK_TABLES } else { parallel };
         let mut words = self.common(driver, target, threads);
         words.extend([self.script.clone(), "prepare".to_owned()]);
         words
     }
 
-    pub fn run(
+    pub(crate) fn run(
         &self,
         driver: SysbenchDriver,
         target: &ConnectTarget,
@@ -71,7 +71,7 @@ impl SysbenchSettings {
 }
 
 /// The content of an options file with the password, so that the process list does not show it.
-pub fn secret_options(driver: SysbenchDriver, target: &ConnectTarget) -> Option<String> {
+pub(crate) fn secret_options(driver: SysbenchDriver, target: &ConnectTarget) -> Option<String> {
     (!target.password.is_empty()).then(|| format!("{}-password={}\n", driver.name(), target.password))
 }
 

@@ -10,4 +10,4 @@ mod arguments;
 mod load;
 mod settings;
 
-pub use settings::SysbenchSettings;
+pub(crate) use settings::SysbenchSettings;

@@ -19,7 +19,7 @@ pub(super) enum Cell {
 }
 
 impl Cell {
-    pub fn text(text: &str) -> Self {
+    pub(crate) fn text(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
@@ -33,24 +33,24 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    pub fn whole(table: &'static str) -> Self {
+    pub(crate) fn whole(table: &'static str) -> Self {
         Self::without(table, "")
     }
 
     /// Rows in which one column is NULL and left out.
-    pub fn without(table: &'static str, null: &str) -> Self {
+    pub(crate) fn without(table: &'static str, null: &str) -> Self {
         let of = TABLES.iter().find(|known| known.name == table);
         let columns: Vec<&str> = of.into_iter().flat_map(Table::columns).filter(|column| *column != null).collect();
         Self { table, width: columns.len(), columns: columns.join(", "), cells: Vec::new() }
     }
 
     /// Adds a row, and sends the collected rows if they fill an INSERT.
-    pub fn add(&mut self, row: impl IntoIterator<Item = Cell>, out: &mut Out<'_>) -> Result<(), TpccError> {
+    pub(crate) fn add(&mut self, row: impl IntoIterator<Item = Cell>, out: &mut Out<'_>) -> Result<(), TpccError> {
         self.cells.extend(row);
         if self.cells.len() < ROWS_PER_INSERT * self.width { Ok(()) } else { self.end(out) }
     }
 
-    pub fn end(&mut self, out: &mut Out<'_>) -> Result<(), TpccError> {
+    pub(crate) fn end(&mut self, out: &mut Out<'_>) -> Result<(), TpccError> {
         if self.cells.is_empty() {
             return Ok(());
         }
@@ -71,7 +71,7 @@ pub(super) struct Out<'a> {
 }
 
 impl<'a> Out<'a> {
-    pub fn new(
+    pub(crate) fn new(
         session: &'a mut dyn Session,
         dialect: &'a dyn Dialect,
         added: &'a dyn Fn(u64) -> Result<(), TpccError>,
@@ -109,7 +109,7 @@ impl<'a> Out<'a> {
     }
 
     /// Commits the transaction, if one is open.
-    pub fn commit(&mut self) -> Result<(), TpccError> {
+    pub(crate) fn commit(&mut self) -> Result<(), TpccError> {
         if std::mem::take(&mut self.inserts) > 0 {
             run(self.session, "COMMIT")?;
         }

@@ -58,7 +58,7 @@ impl TpccClient {
 
     /// Whether the client waits between transactions for keying and thinking times.
     #[must_use]
-    pub fn with_keying(self, keying: bool) -> Self {
+    pub(crate) fn with_keying(self, keying: bool) -> Self {
         Self { keying, ..self }
     }
 
@@ -127,11 +127,11 @@ impl Client for TpccClient {
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     took: [Latencies; 5],
-    /// New orders that ended with an unknown item.
-    rolled_back: u64,
+    /// New orders that ended with an unknown item: rolled back as the standard requires.
+    pub(super) rolled_back: u64,
     /// By kind: attempts that the database asked to run again.
-    retries: [u64; 5],
-    clock: Clock,
+    pub(super) retries: [u64; 5],
+    pub(super) clock: Clock,
 }
 
 impl Tally {
@@ -154,22 +154,8 @@ impl Tally {
     }
 
     /// New orders per minute at this number of transactions of all kinds per second.
-    pub fn new_orders_a_minute(&self, tps: f64) -> f64 {
+    pub(crate) fn new_orders_a_minute(&self, tps: f64) -> f64 {
         60.0 * tps * self.took(Kind::NewOrder).count() as f64 / self.count().max(1) as f64
-    }
-
-    /// New orders that were rolled back as the standard requires.
-    pub fn rolled_back(&self) -> u64 {
-        self.rolled_back
-    }
-
-    pub fn timed(&self) -> Duration {
-        self.clock.timed()
-    }
-
-    /// Attempts at transactions of a kind that the database asked to run again.
-    pub fn retries(&self, kind: Kind) -> u64 {
-        self.retries[kind as usize]
     }
 }
 

@@ -47,13 +47,13 @@ pub(super) struct Terminal {
 
 impl Terminal {
     /// The terminal of a client thread: threads take the warehouses in turn, and in each round the next district.
-    pub fn of_thread(index: usize, sizes: Sizes, constants: Constants) -> Self {
+    pub(crate) fn of_thread(index: usize, sizes: Sizes, constants: Constants) -> Self {
         let index = index as i64;
         let (warehouse, round) = (index % sizes.warehouses, index / sizes.warehouses);
         Self { warehouse: warehouse + 1, district: round % DISTRICTS + 1, sizes, constants }
     }
 
-    pub fn asks(&self, kind: Kind, random: &mut Random) -> Input {
+    pub(crate) fn asks(&self, kind: Kind, random: &mut Random) -> Input {
         let district = |random: &mut Random| between(random, 1, DISTRICTS);
         match kind {
             Kind::NewOrder => self.new_order(random),
@@ -134,7 +134,7 @@ impl Kind {
         self.into()
     }
 
-    pub fn writes(self) -> bool {
+    pub(crate) fn writes(self) -> bool {
         !matches!(self, Self::OrderStatus | Self::StockLevel)
     }
 
@@ -177,7 +177,7 @@ pub(super) struct Deck {
 }
 
 impl Deck {
-    pub fn draw(&mut self, random: &mut Random) -> Kind {
+    pub(crate) fn draw(&mut self, random: &mut Random) -> Kind {
         if self.left.is_empty() {
             self.left = Kind::VARIANTS.iter().flat_map(|kind| vec![*kind; kind.cards()]).collect();
         }

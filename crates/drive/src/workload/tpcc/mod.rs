@@ -42,6 +42,6 @@ pub use error::TpccError;
 pub use fill::{Fill, cleanup, prepare};
 pub use input::Kind;
 pub use random::Constants;
-pub use settings::{Checked, LEAST_SCALE, MOST_WAREHOUSES, Sizes, TpccSettings};
+pub use settings::{Checked, Sizes, TpccSettings};
 pub use statements::Statement;
-pub use tables::TABLES;
+pub(crate) use tables::TABLES;

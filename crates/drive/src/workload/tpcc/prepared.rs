@@ -17,7 +17,7 @@ pub(super) enum Failed {
 
 impl Failed {
     /// Whether the database asks to run the transaction again.
-    pub fn can_be_retried(&self) -> bool {
+    pub(crate) fn can_be_retried(&self) -> bool {
         match self {
             Self::Border(_, source) | Self::Statement(_, source) => source.kind == SqlErrorKind::Retry,
             Self::Answer(..) => false,
@@ -43,27 +43,27 @@ pub(super) struct StoredRow {
 
 impl StoredRow {
     /// A value that is a whole number, as all keys are.
-    pub fn int(&self, column: usize) -> Result<i64, Failed> {
+    pub(crate) fn int(&self, column: usize) -> Result<i64, Failed> {
         let text = self.text(column)?;
         text.parse().map_err(|_| Failed::Answer(self.of, "a whole number", text.to_owned()))
     }
 
     /// An amount of money in hundredths; databases without decimals return it as the nearest binary fraction.
-    pub fn cents(&self, column: usize) -> Result<i64, Failed> {
+    pub(crate) fn cents(&self, column: usize) -> Result<i64, Failed> {
         let text = self.text(column)?;
         let number: f64 = text.parse().map_err(|_| Failed::Answer(self.of, "an amount", text.to_owned()))?;
         Ok((number * 100.0).round() as i64)
     }
 
     /// A text; NULL is an error.
-    pub fn text(&self, column: usize) -> Result<&str, Failed> {
+    pub(crate) fn text(&self, column: usize) -> Result<&str, Failed> {
         let value = self.values.get(column).and_then(Option::as_deref);
         value.ok_or_else(|| Failed::Answer(self.of, "a value", "none".to_owned()))
     }
 }
 
 impl Prepared {
-    pub fn new(mut session: Box<dyn Session>, dialect: &dyn Dialect) -> Result<Self, (String, SqlError)> {
+    pub(crate) fn new(mut session: Box<dyn Session>, dialect: &dyn Dialect) -> Result<Self, (String, SqlError)> {
         let mut prepare = |statement: Statement, district| {
             let sql = statement.sql(dialect, district);
             session.prepare(&sql).map_err(|source| (sql, source))
@@ -79,12 +79,12 @@ impl Prepared {
     }
 
     /// Begins a transaction, with the engine's BEGIN for writing if its kind writes.
-    pub fn begin(&mut self, kind: Kind) -> Result<(), Failed> {
+    pub(crate) fn begin(&mut self, kind: Kind) -> Result<(), Failed> {
         self.sent = Queries::default();
         self.border(if kind.writes() { self.begin_writing } else { self.begin_reading })
     }
 
-    pub fn commit(&mut self) -> Result<(), Failed> {
+    pub(crate) fn commit(&mut self) -> Result<(), Failed> {
         self.border(self.commit)
     }
 
@@ -95,7 +95,7 @@ impl Prepared {
     }
 
     /// Rolls the transaction back, if it is still open.
-    pub fn roll_back(&mut self) -> Result<(), Failed> {
+    pub(crate) fn roll_back(&mut self) -> Result<(), Failed> {
         self.sent.other += 1;
         roll_back(self.session.as_mut()).map_err(|source| Failed::Border("ROLLBACK", source))
     }
@@ -105,12 +105,12 @@ impl Prepared {
     }
 
     /// All returned rows, of any number.
-    pub fn rows(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<Vec<StoredRow>, Failed> {
+    pub(crate) fn rows(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<Vec<StoredRow>, Failed> {
         self.rows_of(self.id(statement), statement, params)
     }
 
     /// The stock of an item, for a district from 1 to 10.
-    pub fn stock(&mut self, district: i64, params: &[Param<'_>]) -> Result<StoredRow, Failed> {
+    pub(crate) fn stock(&mut self, district: i64, params: &[Param<'_>]) -> Result<StoredRow, Failed> {
         let id = self.stock[(district - 1) as usize];
         only(Statement::Stock, self.rows_of(id, Statement::Stock, params)?)
     }
@@ -121,12 +121,12 @@ impl Prepared {
         Ok(rows.into_iter().map(|values| StoredRow { of, values }).collect())
     }
 
-    pub fn one(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<StoredRow, Failed> {
+    pub(crate) fn one(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<StoredRow, Failed> {
         only(statement, self.rows(statement, params)?)
     }
 
     /// Reads rows for a terminal's display and discards them, or changes rows; their number must be in `expected`.
-    pub fn run(
+    pub(crate) fn run(
         &mut self,
         statement: Statement,
         params: &[Param<'_>],
@@ -143,7 +143,7 @@ impl Prepared {
     }
 
     /// Runs a statement that must change exactly one row.
-    pub fn run_one(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<(), Failed> {
+    pub(crate) fn run_one(&mut self, statement: Statement, params: &[Param<'_>]) -> Result<(), Failed> {
         self.run(statement, params, 1..=1)
     }
 }

@@ -20,14 +20,14 @@ pub(super) enum Piece {
 }
 
 impl Piece {
-    pub fn all(sizes: Sizes) -> Vec<Self> {
+    pub(crate) fn all(sizes: Sizes) -> Vec<Self> {
         let of_one = |warehouse| [Self::Orders(warehouse), Self::Stock(warehouse), Self::People(warehouse)];
         let warehouses = (1..=sizes.warehouses).flat_map(of_one);
         warehouses.chain([Self::Items]).collect()
     }
 
     /// Draws its rows and sends them, table by table.
-    pub fn write(self, number: usize, sizes: Sizes, seed: u64, out: &mut Out<'_>) -> Result<(), TpccError> {
+    pub(crate) fn write(self, number: usize, sizes: Sizes, seed: u64, out: &mut Out<'_>) -> Result<(), TpccError> {
         let random = &mut Random::new(seed, Purpose::Rows, number);
         match self {
             Self::Items => items(sizes, random, out),

@@ -73,9 +73,9 @@ fn scale(value: &Value) -> Result<f64, String> {
 }
 
 /// Order and warehouse numbers are 32-bit; this is more than any test loads.
-pub const MOST_WAREHOUSES: u64 = 100_000;
+pub(crate) const MOST_WAREHOUSES: u64 = 100_000;
 /// The smallest share: 30 customers per district, of which 21 have had their order delivered.
-pub const LEAST_SCALE: f64 = 0.01;
+pub(crate) const LEAST_SCALE: f64 = 0.01;
 pub(super) const DISTRICTS: i64 = 10;
 pub(super) const NAMES: i64 = 1000;
 
@@ -96,12 +96,12 @@ impl Sizes {
     }
 
     /// The last of a district's orders that were initially delivered: seven of ten.
-    pub fn delivered(&self) -> i64 {
+    pub(crate) fn delivered(&self) -> i64 {
         self.customers * 7 / 10
     }
 
     /// Number of distinct last names of a district's customers, numbered from 0.
-    pub fn names(&self) -> i64 {
+    pub(crate) fn names(&self) -> i64 {
         self.customers.min(NAMES)
     }
 

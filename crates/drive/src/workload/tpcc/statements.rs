@@ -48,7 +48,7 @@ pub enum Statement {
 
 impl Statement {
     /// Its text, with the placeholders of the dialect; `district` (1 to 10) matters only to [`Statement::Stock`].
-    pub fn sql(self, dialect: &dyn Dialect, district: usize) -> String {
+    pub(crate) fn sql(self, dialect: &dyn Dialect, district: usize) -> String {
         let template = self
             .template()
             .replace("S_DIST", &format!("s_dist_{district:02}"))

@@ -15,7 +15,7 @@ pub struct Table {
 const NO_INDEX: Option<(&str, &str)> = None;
 
 /// The tables, each after those that it refers to.
-pub const TABLES: [Table; 9] = [
+pub(crate) const TABLES: [Table; 9] = [
     Table {
         name: "item",
         columns: "i_id INTEGER NOT NULL, i_im_id INTEGER NOT NULL, i_name VARCHAR(24) NOT NULL, \
@@ -98,7 +98,7 @@ pub const TABLES: [Table; 9] = [
 
 impl Table {
     /// Creates the table with its primary key. Text is compared by bytes.
-    pub fn create(&self, dialect: &dyn Dialect) -> String {
+    pub(crate) fn create(&self, dialect: &dyn Dialect) -> String {
         let columns = self.columns.replace("MOMENT", dialect.moment());
         let (key, count) = match self.key {
             "" => (String::new(), 0),
@@ -108,7 +108,7 @@ impl Table {
     }
 
     /// Creates its additional index; used after the rows were inserted.
-    pub fn create_index(&self, dialect: &dyn Dialect) -> Vec<String> {
+    pub(crate) fn create_index(&self, dialect: &dyn Dialect) -> Vec<String> {
         let index = self.index.map(|(name, columns)| Index { name, columns });
         index.map_or_else(Vec::new, |index| dialect.create_indexes(self.name, &[index]))
     }

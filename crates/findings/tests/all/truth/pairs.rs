@@ -4,14 +4,14 @@ use super::made::Shape;
 use super::{Limit, Rate, Rows, requested};
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
-use tare_findings::ab::{Ab, AbVerdict, FEWEST_SESSIONS};
+use tare_findings::ab::{Ab, AbVerdict};
 use tare_findings::why::{Expected, Proof, ProofVerdict, Suspect, Trial};
 use tare_results::Results;
 use tare_results::pairs::{Rule, Stop};
 use tare_results::probe::Probe;
 use tare_results::schema::{Outcome, PlannedTrial, Session, Settle, TrialRecord};
 use tare_stats::bisection::{BATCH, Planned, effort};
-use tare_stats::sequential::{Question, orders};
+use tare_stats::sequential::{FEWEST_SESSIONS, Question, orders};
 
 /// Spread of a trial, as a fraction.
 const COV: f64 = 0.01;

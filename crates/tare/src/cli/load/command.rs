@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 #[command(after_help = AFTER_HELP, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(next_line_help = true)]
 #[command(disable_help_subcommand = true, subcommand_help_heading = "Another load", override_usage = USAGE)]
-pub struct LoadCommand {
+pub(crate) struct LoadCommand {
     #[command(subcommand)]
     pub other: Option<OtherLoad>,
     #[command(flatten)]
@@ -22,7 +22,7 @@ pub struct LoadCommand {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum OtherLoad {
+pub(crate) enum OtherLoad {
     Tpcc(Box<TpccArgs>),
 }
 
@@ -53,12 +53,12 @@ Examples, on tables that sysbench prepared too:
       --out before --repeat 5";
 
 /// The section and the key of a study that an option of `tare load` sets, by any of its names without `--`.
-pub fn key_of(option: &str) -> Option<(&'static str, &'static str)> {
+pub(crate) fn key_of(option: &str) -> Option<(&'static str, &'static str)> {
     let all = [RunKeys::OPTIONS, MakeUpKeys::OPTIONS, ServerKeys::OPTIONS];
     all.into_iter().flatten().find(|known| known.is_named(option)).map(|known| known.key)
 }
 
-pub fn run(command: &LoadCommand) -> Result<Exit, Problem> {
+pub(crate) fn run(command: &LoadCommand) -> Result<Exit, Problem> {
     let ended = match command {
         LoadCommand { other: Some(OtherLoad::Tpcc(args)), .. } => tpcc::run(args),
         LoadCommand { other: None, oltp } => oltp::run(oltp),

@@ -13,7 +13,7 @@ use tare_drive::workload::{self, AnyLoad, Progress};
 use tare_load::{Distribution, Interval, Intervals, RunPhase, Sample};
 
 /// Prints which of tare's defaults in use differ from those of sysbench.
-pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
+pub(crate) fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
     let mut differs = Vec::new();
     if args.make_up.keys.get("distribution").is_none() && settings.workload.draws_ids() {
         differs.push(format!("ids are drawn {}ly (sysbench: {})", Distribution::Uniform, Distribution::default()));
@@ -30,7 +30,7 @@ pub fn not_as_sysbench(args: &LoadArgs, settings: &OltpSettings) {
 const LAST_ANSWERS: Duration = Duration::from_millis(1500);
 
 /// The host of a load on the command line, which prints a line per interval.
-pub struct Prompt {
+pub(crate) struct Prompt {
     stop: Stop<'static>,
     /// A sample is running whose figures are printed even if it ends early.
     measures: AtomicBool,
@@ -49,7 +49,11 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    pub fn new(request: &LoadRequest<'_>, report: &ReportArgs, reconnect: Option<Reconnect>) -> Result<Self, Problem> {
+    pub(crate) fn new(
+        request: &LoadRequest<'_>,
+        report: &ReportArgs,
+        reconnect: Option<Reconnect>,
+    ) -> Result<Self, Problem> {
         let run = request.args;
         let every_s = if report.json { 0 } else { report.report_interval };
         let intervals = (every_s > 0).then_some(Intervals { every_s, percentile: report.percentile });
@@ -61,7 +65,7 @@ impl Prompt {
     }
 
     /// The sample, whether it meets the request, and the outage of the server if it was unreachable.
-    pub fn seen(self) -> Option<(Sample, Result<(), InvalidSample>, Option<Outage>)> {
+    pub(crate) fn seen(self) -> Option<(Sample, Result<(), InvalidSample>, Option<Outage>)> {
         let (sample, judged) = self.sample.into_inner().unwrap_or_else(PoisonError::into_inner)?;
         Some((sample, judged, self.reconnect.map(|reconnect| reconnect.outage())))
     }
@@ -115,7 +119,7 @@ impl workload::Host for Prompt {
 }
 
 /// The exit code if the load was interrupted; notes that the figures cover only the time so far.
-pub fn ended(elapsed_s: f64) -> Option<Exit> {
+pub(crate) fn ended(elapsed_s: f64) -> Option<Exit> {
     tare_engine::interrupted().then(|| {
         output::note(&format!("interrupted: the figures are for {elapsed_s:.1} s"));
         Exit::Interrupted

@@ -17,7 +17,7 @@ use tare_drive::workload::{AnyLoad, Driven};
 /// # Errors
 /// With exit codes 3 (no connection, placement not possible here) and 4 (a transaction failed for good, no rate meets
 /// the limit, or what was done is not what was requested).
-pub fn measure(request: LoadRequest<'_>, report: &ReportArgs, survives: bool) -> Result<Exit, Problem> {
+pub(crate) fn measure(request: LoadRequest<'_>, report: &ReportArgs, survives: bool) -> Result<Exit, Problem> {
     if let Some(out) = &request.args.out {
         return request.keep(out, report.json);
     }

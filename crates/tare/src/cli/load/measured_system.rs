@@ -8,7 +8,7 @@ use tare_text::count;
 
 /// The server and the load, as reported by server and connection.
 #[derive(Debug, Serialize)]
-pub struct MeasuredSystem {
+pub(crate) struct MeasuredSystem {
     engine: &'static str,
     version: String,
     /// `socket` or `tcp`.
@@ -25,7 +25,7 @@ pub struct MeasuredSystem {
 
 impl MeasuredSystem {
     /// Describes the server over a connection of its own.
-    pub fn of(request: &LoadRequest<'_>) -> Result<Self, Problem> {
+    pub(crate) fn of(request: &LoadRequest<'_>) -> Result<Self, Problem> {
         let server = RunningServer::attach(request.engine, request.target.clone())?;
         Ok(Self {
             engine: request.engine.name(),
@@ -42,7 +42,7 @@ impl MeasuredSystem {
         })
     }
 
-    pub fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let Self { engine, version, transport, address, encryption, workload, files, client_threads } = self;
         // PostgreSQL's version also names the compiler, after " on ".
         let version = version.split(" on ").next().unwrap_or_default();

@@ -21,4 +21,5 @@ mod tpcc_args;
 mod tpcc_view;
 mod view;
 
-pub use command::{LoadCommand, key_of, run};
+pub(crate) use command::run;
+pub(crate) use command::{LoadCommand, key_of};

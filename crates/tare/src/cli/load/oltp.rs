@@ -14,7 +14,7 @@ use tare_drive::workload::{AnyLoad, sessions_on};
 use tare_load::Distribution;
 use tare_text::count;
 
-pub fn run(args: &LoadArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &LoadArgs) -> Result<Exit, Problem> {
     // Required by the command line.
     let workload = match &args.workload {
         Some(Work::Oltp(workload)) => *workload,

@@ -16,7 +16,7 @@ use tare_text::{nearest, nearest_of};
 
 /// Options of `tare load` for sysbench's workloads.
 #[derive(Debug, Args)]
-pub struct LoadArgs {
+pub(crate) struct LoadArgs {
     /// point_select, read_only, read_write, write_only, update_index, update_non_index, insert, delete, bulk_insert,
     /// select_random_points or select_random_ranges, with or without sysbench's `oltp_` before it; microbenchmarks, a
     /// file of statements that comes with tare; or a file: SQL statements, a script of pgbench, or TOML as for the
@@ -50,7 +50,7 @@ pub struct LoadArgs {
 
 /// A workload of sysbench, or the user's own statements.
 #[derive(Debug, Clone)]
-pub enum Work {
+pub(crate) enum Work {
     Oltp(Workload),
     File(PathBuf),
     /// A file of statements that comes with tare.
@@ -59,7 +59,7 @@ pub enum Work {
 
 /// Scripts of the user's own.
 #[derive(Debug, Args)]
-pub struct ScriptArgs {
+pub(crate) struct ScriptArgs {
     /// A file of SQL or a script of pgbench, which runs WEIGHT times as often as one of weight 1 (may be repeated)
     #[arg(short = 'f', long, value_name = "FILE[@WEIGHT]", value_parser = weighed)]
     pub file: Vec<Weighed>,
@@ -73,7 +73,7 @@ pub struct ScriptArgs {
 
 /// A file and its relative frequency.
 #[derive(Debug, Clone)]
-pub struct Weighed {
+pub(crate) struct Weighed {
     pub path: PathBuf,
     pub weight: u32,
 }
@@ -105,17 +105,17 @@ fn defined(text: &str) -> Result<(String, i64), String> {
 }
 
 impl LoadArgs {
-    pub fn prepares(&self) -> bool {
+    pub(crate) fn prepares(&self) -> bool {
         self.prepare || self.command == "prepare"
     }
 
-    pub fn cleans_up(&self) -> bool {
+    pub(crate) fn cleans_up(&self) -> bool {
         self.cleanup || self.command == "cleanup"
     }
 }
 
 #[derive(Debug, Args)]
-pub struct MakeUpArgs {
+pub(crate) struct MakeUpArgs {
     #[command(flatten)]
     pub keys: Chosen<MakeUpKeys>,
     /// auto: statements are prepared on the server; disable: they are sent as text
@@ -129,7 +129,7 @@ pub struct MakeUpArgs {
 }
 
 #[derive(Debug)]
-pub struct MakeUpKeys;
+pub(crate) struct MakeUpKeys;
 
 const fn of_load(long: &'static str, key: &'static str) -> KeyOption {
     KeyOption { heading: STATEMENTS, ..KeyOption::new(long, "workload", key) }
@@ -167,14 +167,14 @@ const RANGES: [&str; 4] = ["simple_ranges", "sum_ranges", "order_ranges", "disti
 
 impl MakeUpArgs {
     /// Whether an option was given that has no meaning for a file of statements.
-    pub fn is_of_sysbench(&self) -> bool {
+    pub(crate) fn is_of_sysbench(&self) -> bool {
         let of_files = ["tables", "rows"];
         self.keys.values().iter().any(|(_, key, _)| !of_files.contains(key))
             || self.db_ps_mode != "auto"
             || !self.range_selects
     }
 
-    pub fn values(&self) -> Vec<KeyValue> {
+    pub(crate) fn values(&self) -> Vec<KeyValue> {
         let mut values = self.keys.values().to_vec();
         values.push(("workload", "prepared", (self.db_ps_mode == "auto").into()));
         let none = RANGES.into_iter().filter(|key| !self.range_selects && self.keys.get(key).is_none());
@@ -185,7 +185,7 @@ impl MakeUpArgs {
 
 /// What is said while it runs and at the end.
 #[derive(Debug, Args)]
-pub struct ReportArgs {
+pub(crate) struct ReportArgs {
     /// Seconds between progress lines; 0: none [default: 1; sysbench: 0]
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true, alias = "report_interval")]
     pub report_interval: u64,

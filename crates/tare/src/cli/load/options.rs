@@ -8,7 +8,7 @@ use tare_study::language::made::{KeyValue, check_value, declared};
 use tare_text::{Kind, Value};
 
 #[derive(Debug, Clone, Copy)]
-pub struct KeyOption {
+pub(crate) struct KeyOption {
     /// The name of the option, without `--`.
     pub long: &'static str,
     pub key: (&'static str, &'static str),
@@ -28,12 +28,12 @@ pub struct KeyOption {
 
 impl KeyOption {
     /// An option whose help, type, range and default come from the key alone.
-    pub const fn new(long: &'static str, section: &'static str, key: &'static str) -> Self {
+    pub(crate) const fn new(long: &'static str, section: &'static str, key: &'static str) -> Self {
         let key = (section, key);
         Self { long, key, also: &[], taken: &[], value: "", more: "", not_with: None, heading: "", is_time: false }
     }
 
-    pub fn is_named(&self, name: &str) -> bool {
+    pub(crate) fn is_named(&self, name: &str) -> bool {
         self.long == name || self.also.contains(&name) || self.taken.contains(&name)
     }
 
@@ -88,27 +88,27 @@ impl KeyOption {
 }
 
 /// Heading of the options that say which server it is, and how to log in.
-pub const SERVER: &str = "Server";
+pub(crate) const SERVER: &str = "Server";
 
-pub trait KeyOptions {
+pub(crate) trait KeyOptions {
     /// In the order of the help.
     const OPTIONS: &'static [KeyOption];
 }
 
 /// The keys that were set by the options of a group.
 #[derive(Debug)]
-pub struct Chosen<T> {
+pub(crate) struct Chosen<T> {
     values: Vec<KeyValue>,
     group: PhantomData<T>,
 }
 
 impl<T> Chosen<T> {
-    pub fn values(&self) -> &[KeyValue] {
+    pub(crate) fn values(&self) -> &[KeyValue] {
         &self.values
     }
 
     /// The value of a key; `None` if it was not set.
-    pub fn get(&self, key: &str) -> Option<&Value> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
         self.values.iter().find(|(_, name, _)| *name == key).map(|(.., value)| value)
     }
 }
@@ -157,7 +157,7 @@ fn capital(words: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-pub fn switch(text: &str) -> Result<bool, String> {
+pub(crate) fn switch(text: &str) -> Result<bool, String> {
     match text {
         "on" | "true" | "1" => Ok(true),
         "off" | "false" | "0" => Ok(false),

@@ -14,7 +14,7 @@ use tare_study::language::settings::{Sampling, Settings};
 
 /// Where the user's own statements come from.
 #[derive(Debug, Default)]
-pub struct Places {
+pub(crate) struct Places {
     /// The files, with weights other than 1, or the name of a file that comes with tare.
     pub names: Vec<String>,
     /// The file of statements; `None`: scripts, or a file that comes with tare.
@@ -33,7 +33,7 @@ impl Places {
     }
 }
 
-pub struct LoadRequest<'a> {
+pub(crate) struct LoadRequest<'a> {
     pub args: &'a RunArgs,
     /// The named engine, or that of sysbench's driver.
     pub engine: &'static dyn Engine,
@@ -46,7 +46,7 @@ pub struct LoadRequest<'a> {
 }
 
 impl<'a> LoadRequest<'a> {
-    pub fn new(server: &ServerArgs, args: &'a RunArgs, of_load: Vec<KeyValue>) -> Result<Self, Problem> {
+    pub(crate) fn new(server: &ServerArgs, args: &'a RunArgs, of_load: Vec<KeyValue>) -> Result<Self, Problem> {
         let engine = server.engine()?;
         let mut values = vec![("engine", "name", engine.name().into())];
         values.extend(server.keys.values().iter().cloned());
@@ -63,7 +63,7 @@ impl<'a> LoadRequest<'a> {
     }
 
     /// Converts an error of the load, with the place of the statement if a statement is the cause.
-    pub fn failed(&self, error: LoadError) -> Problem {
+    pub(crate) fn failed(&self, error: LoadError) -> Problem {
         let (is_lost, is_denied) = (error.is_connection_lost(), error.is_denied());
         let statement = error.refused_statement().map(str::to_owned);
         let problem = Problem::from(error);
@@ -83,12 +83,12 @@ impl<'a> LoadRequest<'a> {
         }
     }
 
-    pub fn threads(&self) -> usize {
+    pub(crate) fn threads(&self) -> usize {
         self.settings.workload.threads
     }
 
     /// Measures as often as requested and keeps all results in a new directory.
-    pub fn keep(mut self, out: &Path, json: bool) -> Result<Exit, Problem> {
+    pub(crate) fn keep(mut self, out: &Path, json: bool) -> Result<Exit, Problem> {
         let place = self.place();
         let args = self.args;
         let values = &mut self.made.values;

@@ -11,7 +11,7 @@ use tare_text::{count, object};
 const EVERY_S: u64 = 2;
 
 /// Called from time to time while tables are filled, with the number of added rows; returns whether to go on.
-pub type GoOn<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
+pub(crate) type GoOn<'a> = dyn Fn(u64) -> ControlFlow<()> + Sync + 'a;
 
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -21,7 +21,7 @@ enum Done {
 }
 
 /// Ends the command that dropped this number of tables since `began`.
-pub fn dropped(tables: usize, began: Instant, json: bool) -> Result<Exit, Problem> {
+pub(crate) fn dropped(tables: usize, began: Instant, json: bool) -> Result<Exit, Problem> {
     match tables {
         0 => output::note("no table to drop: none of this load exists in this database"),
         _ => output::note(&format!("dropped {}", count(tables, "table"))),
@@ -30,7 +30,7 @@ pub fn dropped(tables: usize, began: Instant, json: bool) -> Result<Exit, Proble
 }
 
 /// Ends the command that added this number of rows since `began`.
-pub fn prepared(rows: u64, began: Instant, json: bool) -> Result<Exit, Problem> {
+pub(crate) fn prepared(rows: u64, began: Instant, json: bool) -> Result<Exit, Problem> {
     done(Done::Prepared, (None, Some(rows)), began, json)
 }
 
@@ -44,7 +44,7 @@ fn done(done: Done, (tables, rows): (Option<usize>, Option<u64>), began: Instant
 }
 
 /// Fills tables until Ctrl-C and prints the progress; `all` is the final number of rows, if known.
-pub fn filled(
+pub(crate) fn filled(
     (of, json): (&str, bool),
     all: Option<u64>,
     fill: impl FnOnce(&GoOn<'_>) -> Result<(), Problem>,

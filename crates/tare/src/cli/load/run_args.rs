@@ -7,7 +7,7 @@ use tare_study::language::settings::Sampling;
 use tare_text::Value;
 
 #[derive(Debug, Args)]
-pub struct RunArgs {
+pub(crate) struct RunArgs {
     #[command(flatten)]
     pub keys: Chosen<RunKeys>,
     /// End after this number of transactions over all threads, or after --time, whichever comes first; 0: no such
@@ -28,7 +28,7 @@ pub struct RunArgs {
 }
 
 #[derive(Debug)]
-pub struct RunKeys;
+pub(crate) struct RunKeys;
 
 impl KeyOptions for RunKeys {
     const OPTIONS: &'static [KeyOption] = &[
@@ -78,17 +78,17 @@ impl KeyOptions for RunKeys {
 }
 
 impl RunArgs {
-    pub fn warmup_s(&self) -> f64 {
+    pub(crate) fn warmup_s(&self) -> f64 {
         let usual = if self.events > 0 { 0.0 } else { Sampling::default().warmup_s.min(self.time_s()) };
         self.seconds("warmup_s").unwrap_or(usual)
     }
 
-    pub fn sample_s(&self) -> f64 {
+    pub(crate) fn sample_s(&self) -> f64 {
         if self.events > 0 && self.time_s() == 0.0 { FOREVER_S } else { self.time_s() }
     }
 
     /// Whether to search the highest rate that meets a limit.
-    pub fn searches(&self) -> bool {
+    pub(crate) fn searches(&self) -> bool {
         self.keys.get("objective").is_some_and(|objective| objective.to_string() != "none")
     }
 

@@ -12,7 +12,7 @@ use tare_study::language::load_name::LoadName;
 use tare_study::language::made::KeyValue;
 use tare_text::{Keyed, Value};
 
-pub enum Statements<'a> {
+pub(crate) enum Statements<'a> {
     Files(&'a [Weighed]),
     /// The name of a file of statements that comes with tare.
     Builtin(&'a str),
@@ -29,7 +29,7 @@ impl Statements<'_> {
     }
 }
 
-pub fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &LoadArgs, files: &Statements<'_>) -> Result<Exit, Problem> {
     let usage = |what: &str| Problem::new(Exit::Usage, what);
     if args.prepares() || args.cleans_up() {
         let how = match files {

@@ -8,7 +8,7 @@ use tare_report::words::searches::in_ms;
 use tare_results::search::{Limit, SearchRecord};
 use tare_text::{count, object};
 
-pub fn print(measured_system: &MeasuredSystem, search: &SearchRecord, json: bool) -> Result<(), Problem> {
+pub(crate) fn print(measured_system: &MeasuredSystem, search: &SearchRecord, json: bool) -> Result<(), Problem> {
     if !json {
         return output::lines(&(measured_system.words() + &words(search)));
     }

@@ -6,7 +6,7 @@ use clap::Args;
 use tare_engine::{Engine, engine_by_name};
 
 #[derive(Debug, Args)]
-pub struct ServerArgs {
+pub(crate) struct ServerArgs {
     #[command(flatten)]
     pub keys: Chosen<ServerKeys>,
     /// sysbench's name of the engine: mysql (mariadb and mysql) or pgsql (postgresql)
@@ -25,7 +25,7 @@ pub struct ServerArgs {
 }
 
 #[derive(Debug)]
-pub struct ServerKeys;
+pub(crate) struct ServerKeys;
 
 impl KeyOptions for ServerKeys {
     const OPTIONS: &'static [KeyOption] = &[
@@ -76,7 +76,7 @@ impl KeyOptions for ServerKeys {
 }
 
 impl ServerArgs {
-    pub fn engine(&self) -> Result<&'static dyn Engine, Problem> {
+    pub(crate) fn engine(&self) -> Result<&'static dyn Engine, Problem> {
         let usual = if self.db_driver.as_deref() == Some("pgsql") { "postgresql" } else { "mariadb" };
         let named = self.keys.get("name").map_or(usual.to_owned(), ToString::to_string);
         let engine = engine_by_name(&named).map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
@@ -98,7 +98,7 @@ impl ServerArgs {
     ///
     /// # Errors
     /// When an option was given that is refused: a password that every user could read, or a login path.
-    pub fn password(&self) -> Result<Option<String>, Problem> {
+    pub(crate) fn password(&self) -> Result<Option<String>, Problem> {
         if self.password.is_some() {
             let file = self.engine()?.password_file().map_or_else(String::new, |file| format!(" or {file}"));
             return Err(Problem::new(

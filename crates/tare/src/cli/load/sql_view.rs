@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use tare_drive::workload::Measured;
 use tare_text::object;
 
-pub fn document(viewed: &Viewed<'_>) -> impl Serialize {
+pub(crate) fn document(viewed: &Viewed<'_>) -> impl Serialize {
     let Measured { elapsed_s, covariates, metrics, .. } = viewed.measured;
     let metrics = metrics.iter().map(|(metric, value)| (metric.name(), *value)).collect::<BTreeMap<_, _>>();
     object! { measured: viewed.measured_system, elapsed_s, metrics, covariates }
 }
 
 /// The latency of each statement and the rest of a transaction, followed by the output that all loads share.
-pub fn words(viewed: &Viewed<'_>) -> String {
+pub(crate) fn words(viewed: &Viewed<'_>) -> String {
     let Measured { metrics, covariates, .. } = viewed.measured;
     let value = |wanted: &str| metrics.iter().find(|(metric, _)| metric.name() == wanted).map(|(_, value)| *value);
     let mut text = "statement                      executions    mean ms     p99 ms\n".to_owned();

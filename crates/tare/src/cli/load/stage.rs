@@ -11,7 +11,7 @@ use tare_topology::{Machine, ResolvedPlacement};
 
 /// Drives one sample with the code of a trial, which binds threads, watches them and verifies their placement.
 /// Affinities are restored on every return, and after kill -9 by the next start.
-pub fn measure(request: &LoadRequest<'_>, prompt: &dyn workload::Host) -> Result<Driven, Problem> {
+pub(crate) fn measure(request: &LoadRequest<'_>, prompt: &dyn workload::Host) -> Result<Driven, Problem> {
     let LoadRequest { args, engine, target, .. } = request;
     let (placement, threads, seed) = (placement(request)?, request.threads(), request.sampling.seed);
     let spinning = request.settings.client.spin.then(Spinning::default);

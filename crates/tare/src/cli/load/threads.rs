@@ -7,7 +7,7 @@ use tare_results::schema::{ThreadClass, ThreadRecord};
 const SHOWN: usize = 16;
 
 /// One line per connection; empty if no thread was watched.
-pub fn words(threads: &[ThreadRecord]) -> String {
+pub(crate) fn words(threads: &[ThreadRecord]) -> String {
     let clients: Vec<_> = threads.iter().filter(|thread| thread.class == ThreadClass::Client).collect();
     let mut text = String::new();
     for client in clients.iter().take(SHOWN) {

@@ -18,7 +18,7 @@ use tare_text::count;
 /// # Errors
 /// With exit codes 2 (usage), 3 (no connection, placement not possible here), 4 (a transaction failed for good, or a
 /// consistency condition does not hold).
-pub fn run(args: &TpccArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &TpccArgs) -> Result<Exit, Problem> {
     let mut values = vec![("workload", "name", "tpcc".into())];
     // A full check reads all tables of the user's server, so only the command `check` runs it.
     values.push(("workload", "conditions", Checked::Off.to_string().into()));

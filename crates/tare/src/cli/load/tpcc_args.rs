@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 /// comparable with them
 #[derive(Debug, Args)]
 #[command(after_help = AFTER_HELP, next_line_help = true)]
-pub struct TpccArgs {
+pub(crate) struct TpccArgs {
     /// run: measure; prepare: create and fill the tables; check: check the standard's consistency conditions; cleanup:
     /// drop the tables
     #[arg(value_name = "COMMAND", value_enum, default_value_t = TpccCommand::Run, hide_possible_values = true)]
@@ -26,7 +26,7 @@ pub struct TpccArgs {
 }
 
 #[derive(Debug)]
-pub struct TpccKeys;
+pub(crate) struct TpccKeys;
 
 impl KeyOptions for TpccKeys {
     const OPTIONS: &'static [KeyOption] = &[
@@ -37,7 +37,7 @@ impl KeyOptions for TpccKeys {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum TpccCommand {
+pub(crate) enum TpccCommand {
     /// Measure
     Run,
     /// Create and fill the tables

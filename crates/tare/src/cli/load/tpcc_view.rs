@@ -9,7 +9,7 @@ use tare_drive::workload::tpcc::{Condition, Kind};
 use tare_results::metric;
 use tare_text::object;
 
-pub const NOT_OFFICIAL: &str = "not an official TPC-C result, and not comparable with one";
+pub(crate) const NOT_OFFICIAL: &str = "not an official TPC-C result, and not comparable with one";
 
 #[derive(Debug, Serialize)]
 struct OfKind {
@@ -44,7 +44,7 @@ fn metric_of(measured: &Measured, name: &str) -> f64 {
 }
 
 /// The document of `tare load tpcc --json`: that of `tare load` with additional fields for TPC-C.
-pub fn document(viewed: &Viewed<'_>) -> impl Serialize {
+pub(crate) fn document(viewed: &Viewed<'_>) -> impl Serialize {
     let measured = viewed.measured;
     let of_kinds = Kind::VARIANTS.iter().map(|kind| (kind.name(), OfKind::of(measured, *kind)));
     object! {
@@ -58,7 +58,7 @@ pub fn document(viewed: &Viewed<'_>) -> impl Serialize {
     }
 }
 
-pub fn words(viewed: &Viewed<'_>) -> String {
+pub(crate) fn words(viewed: &Viewed<'_>) -> String {
     let measured = viewed.measured;
     let mut text = format!(
         "new orders    {:>12}   {:.1} per minute (NOPM), {} rolled back as the standard requires\n",
@@ -76,7 +76,7 @@ pub fn words(viewed: &Viewed<'_>) -> String {
 }
 
 #[derive(Debug, Serialize)]
-pub struct Looked {
+pub(crate) struct Looked {
     clause: String,
     says: &'static str,
     pub holds: bool,
@@ -85,16 +85,16 @@ pub struct Looked {
 }
 
 impl Looked {
-    pub fn holds(condition: &Condition) -> Self {
+    pub(crate) fn holds(condition: &Condition) -> Self {
         Self { clause: format!("3.3.2.{}", condition.number), says: condition.says, holds: true, found: None }
     }
 
     /// A condition that does not hold, with the first place where this was seen.
-    pub fn broken(condition: &Condition, found: String) -> Self {
+    pub(crate) fn broken(condition: &Condition, found: String) -> Self {
         Self { holds: false, found: Some(found), ..Self::holds(condition) }
     }
 
-    pub fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let Self { clause, says, found, .. } = self;
         match found {
             None => format!("{clause:<9}holds           {says}\n"),

@@ -14,7 +14,7 @@ use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_results::statement_errors;
 use tare_text::{count, object};
 
-pub struct Viewed<'a> {
+pub(crate) struct Viewed<'a> {
     pub measured_system: &'a MeasuredSystem,
     pub measured: &'a Measured,
     pub sample: &'a Sample,
@@ -24,7 +24,7 @@ pub struct Viewed<'a> {
 }
 
 /// The document of a sample. `errors` are restarts and lost connections: the transaction was then run again.
-pub fn document(viewed: &Viewed<'_>) -> impl Serialize {
+pub(crate) fn document(viewed: &Viewed<'_>) -> impl Serialize {
     let Viewed { measured_system, measured, sample, outage, report } = *viewed;
     let each_s = |count: u64| count as f64 / sample.elapsed_s;
     let costs = measured.server_cost().into_iter().map(|(metric, value)| (metric.name(), value));
@@ -184,7 +184,7 @@ fn ms(value: f64) -> String {
     if value < 100.0 { format!("{value:.3}") } else { format!("{value:.1}") }
 }
 
-pub fn words(viewed: &Viewed<'_>) -> String {
+pub(crate) fn words(viewed: &Viewed<'_>) -> String {
     let Viewed { measured_system, measured, sample, outage, report } = *viewed;
     let mut text = outage.filter(|outage| outage.lost > 0).as_ref().map_or(String::new(), away);
     if report.histogram {

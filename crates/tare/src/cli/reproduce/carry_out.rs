@@ -31,7 +31,7 @@ const PICTURE: &str = "claims.html";
 /// # Errors
 /// When nothing could be started. After an experiment that fails the others go on; if all that were started failed, the
 /// exit code is that of the first.
-pub fn run(predictions: &Predictions, out: &Path, options: &RunOptions) -> Result<Exit, Problem> {
+pub(crate) fn run(predictions: &Predictions, out: &Path, options: &RunOptions) -> Result<Exit, Problem> {
     let (trusted, json) = (options.trusted, options.json);
     let runs = predictions.experiments.iter().filter(|own| own.blocks > 0).count();
     let machine = Machine::this()?;
@@ -133,7 +133,7 @@ fn report(
 }
 
 /// Announces what is left of the experiments, and asks whether to begin if that is long; returns whether to go on.
-pub fn is_wanted(predictions: &Predictions, out: &Path, options: &RunOptions) -> Result<bool, Problem> {
+pub(crate) fn is_wanted(predictions: &Predictions, out: &Path, options: &RunOptions) -> Result<bool, Problem> {
     let machine = Machine::this()?;
     let on = On { machine: &machine, place: Where::Here, servers: &predictions.servers };
     let (mut experiments, mut claims) = (0, 0);

@@ -22,7 +22,7 @@ const LARGEST: u64 = 16 << 20;
 /// hold; 3 no claim can be tested here; 130 interrupted.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
-pub struct ReproduceArgs {
+pub(crate) struct ReproduceArgs {
     /// A claim, an experiment (claims that are tested together), or the letter of an article: A "Benchmarking? Mind
     /// your core", B "Improving the Stability of MySQL Single-Threaded Benchmarks", C "NUMA Smart Global Counter",
     /// D "1.6 million QPS with MDB-10.6" [default: everything]
@@ -77,7 +77,7 @@ impl ReproduceArgs {
     }
 }
 
-pub fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
+pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
         return resume(path, args);
     }

@@ -12,4 +12,5 @@ mod command;
 mod predict;
 mod view;
 
-pub use command::{ReproduceArgs, run};
+pub(crate) use command::ReproduceArgs;
+pub(crate) use command::run;

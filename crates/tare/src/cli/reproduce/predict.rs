@@ -24,7 +24,7 @@ const FEWEST_FOR_SPREADS: usize = 8;
 const MOST: usize = 200;
 
 #[derive(Clone, Copy)]
-pub struct On<'m> {
+pub(crate) struct On<'m> {
     /// The machine that is planned for: this one or a described one.
     pub machine: &'m Machine,
     pub place: Where,
@@ -42,7 +42,7 @@ struct Costed {
 /// Every experiment with its number of blocks. If the time is too short for all, the first ones are run, each with the
 /// fewest blocks that can decide something. All of the remaining time is shared among them, in proportion to the blocks
 /// that they have by default.
-pub fn all(experiments: Vec<Experiment>, on: On<'_>, within_s: Option<f64>) -> Result<Vec<Predicted>, Problem> {
+pub(crate) fn all(experiments: Vec<Experiment>, on: On<'_>, within_s: Option<f64>) -> Result<Vec<Predicted>, Problem> {
     let mut costed = experiments.into_iter().map(|e| costed(e, on)).collect::<Result<Vec<_>, _>>()?;
     if let Some(within_s) = within_s {
         fit(&mut costed, within_s);
@@ -129,13 +129,13 @@ fn fit(costed: &mut [Costed], within_s: f64) {
 }
 
 /// An experiment with only those claims that can be tested.
-pub fn testable(experiment: &Experiment, cannot: &BTreeMap<String, Cannot>) -> Experiment {
+pub(crate) fn testable(experiment: &Experiment, cannot: &BTreeMap<String, Cannot>) -> Experiment {
     let claims: Vec<Claim> =
         experiment.claims.iter().filter(|claim| !cannot.contains_key(&claim.name)).cloned().collect();
     Experiment { claims, ..experiment.clone() }
 }
 
-pub fn plan(experiment: &Experiment, blocks: usize, on: On<'_>) -> Result<(Study, Plan), Problem> {
+pub(crate) fn plan(experiment: &Experiment, blocks: usize, on: On<'_>) -> Result<(Study, Plan), Problem> {
     let study = narrow(experiment, blocks, on.servers).map_err(|e| Problem::new(Exit::Usage, e.to_string()))?;
     if !experiment.interleave {
         return planned(study, on.machine, on.place, true);
@@ -147,7 +147,7 @@ pub fn plan(experiment: &Experiment, blocks: usize, on: On<'_>) -> Result<(Study
 
 const ANEW: &str = "resume with the version of tare that began this run, or begin another with --out DIR";
 
-pub fn read(bytes: &[u8]) -> Result<Predictions, Problem> {
+pub(crate) fn read(bytes: &[u8]) -> Result<Predictions, Problem> {
     let predictions: Predictions = serde_json::from_slice(bytes)
         .map_err(|e| Problem::new(Exit::Usage, format!("cannot read {PREDICTIONS}: {e}")).advice(ANEW))?;
     if !(1..=PREDICTIONS_SCHEMA).contains(&predictions.schema) {

@@ -60,7 +60,7 @@ fn print_claims(
 }
 
 /// Prints every claim with its source, without a verdict.
-pub fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
+pub(crate) fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
     const FEW: usize = 1;
     let all = || experiments.iter().flat_map(|e| e.claims.iter().map(move |claim| (e, claim)));
     if json {
@@ -102,7 +102,7 @@ fn heading_of(experiment: &Experiment) -> String {
 }
 
 /// Prints what would be run, and how long it would take.
-pub fn planned(predictions: &Predictions, json: bool) -> Result<(), Problem> {
+pub(crate) fn planned(predictions: &Predictions, json: bool) -> Result<(), Problem> {
     let runs = || predictions.experiments.iter().filter(|own| own.blocks > 0);
     let expected_s: f64 = runs().map(|own| own.expected_s).sum();
     let found = |own: &Predicted, claim: &Claim| own.cannot.get(&claim.name).cloned().map(Reproduced::CannotBeTested);
@@ -160,7 +160,7 @@ fn untestable(predictions: &Predictions) -> String {
     if lines.is_empty() { lines } else { format!("\ncannot be tested here\n{lines}") }
 }
 
-pub fn verdicts(claimed: &[Claimed]) -> Result<(), Problem> {
+pub(crate) fn verdicts(claimed: &[Claimed]) -> Result<(), Problem> {
     let line = |own: &Claimed| {
         let (name, published) = (&own.claim.name, words::published(&own.claim));
         let (verdict, rest) = match &own.verdict {
@@ -178,17 +178,17 @@ pub fn verdicts(claimed: &[Claimed]) -> Result<(), Problem> {
 }
 
 /// Prints the header of the verdicts.
-pub fn heading() -> Result<(), Problem> {
+pub(crate) fn heading() -> Result<(), Problem> {
     output::lines(&format!("{:NAMES$} {:VERDICTS$} {:>8}  here (95% interval)\n", "claim", "verdict", "published"))
 }
 
 /// Prints the number of claims with each verdict.
-pub fn summed(claimed: &[Claimed]) -> Result<(), Problem> {
+pub(crate) fn summed(claimed: &[Claimed]) -> Result<(), Problem> {
     output::lines(&format!("{}\n", words::sentence(claimed.iter().map(|own| own.verdict.as_ref()))))
 }
 
 /// Prints all claims as one document.
-pub fn document(predictions: &Predictions, claimed: &[Claimed]) -> Result<(), Problem> {
+pub(crate) fn document(predictions: &Predictions, claimed: &[Claimed]) -> Result<(), Problem> {
     let of = |own: &'_ Predicted| own.experiment.claims.len();
     let experiments = predictions.experiments.iter().flat_map(|own| std::iter::repeat_n(own, of(own)));
     let claims = experiments

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use tare_cpuset::CpuSet;
+use tare_cpuset::{CpuSet, ThreadRef};
 use tare_cpuset::{affinity_of, bind_thread};
 use tare_drive::sut::SystemUnderTest;
-use tare_engine::{Address, Engine, Mariadb, Mysql, Postgresql, Server, StartRequest, ThreadRef};
+use tare_engine::{Address, Engine, Mariadb, Mysql, Postgresql, Server, StartRequest};
 use tare_topology::Machine;
 
 const TABLES: [&str; 4] = ["--tables", "1", "--rows", "500"];

@@ -12,12 +12,12 @@ use tare_findings::reproduce::{Figure, Open, Reproduced, Why as NotYet};
 use tare_report::terminal::{self, Style};
 use tare_report::words::{ab, ab_rows, bisect, find, history_sentence, reproduce, why};
 use tare_results::claim::Cannot;
-use tare_results::laps::Question;
 use tare_results::levels_of;
 use tare_results::metric::Better;
 use tare_results::pairs::{Rule, Stop};
 use tare_results::schema::{Duet, Race, Session, Settle};
 use tare_stats::change_points::Drift;
+use tare_stats::racing::Question;
 use tare_stats::{Estimate, Interval};
 
 const MOST_WORDS: usize = 25;

@@ -11,7 +11,7 @@ mod own;
 mod parser;
 pub mod pgbench;
 mod report;
-pub mod sysbench;
+pub(crate) mod sysbench;
 
 pub use parser::Parser;
 pub use report::{Interval, Report};

@@ -5,7 +5,7 @@ use std::fmt;
 use tare_results::metric::{self, Better, Named};
 
 /// A metric defined by the study. Unit and direction follow from its name, as for metrics in all result files.
-pub fn named(name: &str, unit: Option<&str>, better: Option<&str>) -> Result<Named, String> {
+pub(crate) fn named(name: &str, unit: Option<&str>, better: Option<&str>) -> Result<Named, String> {
     if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return Err(format!("a metric name of letters, digits and _ in place of `{name}`"));
     }
@@ -36,7 +36,7 @@ pub struct Pointer {
 }
 
 impl Pointer {
-    pub fn new(place: &str, metric: Named) -> Result<Self, String> {
+    pub(crate) fn new(place: &str, metric: Named) -> Result<Self, String> {
         match place.starts_with('/') {
             true => Ok(Self { place: place.to_owned(), metric }),
             false => Err(format!("a JSON pointer such as /results/0/{place} in place of {place}")),
@@ -44,7 +44,7 @@ impl Pointer {
     }
 
     /// Reads the number from the whole text, or from its last line that is a JSON document.
-    pub fn read(&self, text: &str) -> Option<f64> {
+    pub(crate) fn read(&self, text: &str) -> Option<f64> {
         let document = serde_json::from_str::<serde_json::Value>(text).ok().or_else(|| {
             text.lines().rev().find_map(|line| serde_json::from_str(line).ok().filter(serde_json::Value::is_object))
         })?;
@@ -76,7 +76,7 @@ impl PartialEq for Pattern {
 }
 
 impl Pattern {
-    pub fn new(pattern: &str, metric: Named) -> Result<Self, String> {
+    pub(crate) fn new(pattern: &str, metric: Named) -> Result<Self, String> {
         let compiled = Regex::new(pattern).map_err(|e| format!("a regular expression in place of {pattern}: {e}"))?;
         match compiled.captures_len() {
             2 => Ok(Self { pattern: compiled, metric }),
@@ -84,7 +84,7 @@ impl Pattern {
         }
     }
 
-    pub fn read(&self, text: &str) -> Option<f64> {
+    pub(crate) fn read(&self, text: &str) -> Option<f64> {
         self.pattern.captures_iter(text).last()?.get(1)?.as_str().trim().parse().ok()
     }
 }

@@ -4,7 +4,7 @@ use super::report::{Interval, Latencies, Report, number_after};
 use tare_results::metric;
 
 /// The report at the end of the output; it covers the whole run including the warm-up.
-pub fn report(text: &str) -> Option<Report> {
+pub(crate) fn report(text: &str) -> Option<Report> {
     let transactions = number_after(text, "number of transactions actually processed:")?;
     let mut report = Report { transactions: Some(transactions), ..Report::default() };
     report.metrics.push((metric::TPS, number_after(text, "\ntps =")?));
@@ -17,7 +17,7 @@ pub fn report(text: &str) -> Option<Report> {
 }
 
 /// Parses `progress: 1.0 s, 2451.0 tps, lat 1.630 ms stddev 0.521, 0 failed`.
-pub fn interval(line: &str) -> Option<Interval> {
+pub(crate) fn interval(line: &str) -> Option<Interval> {
     let rest = line.strip_prefix("progress: ")?;
     let second = number_after(rest, "")?;
     let tps = rest.split_once(" s, ").and_then(|(_, rest)| number_after(rest, ""))?;

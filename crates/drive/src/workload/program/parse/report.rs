@@ -27,12 +27,12 @@ pub struct Interval {
 pub struct Latencies(Vec<(f64, u64)>);
 
 impl Latencies {
-    pub fn add(&mut self, ms: f64, count: u64) {
+    pub(crate) fn add(&mut self, ms: f64, count: u64) {
         self.0.push((ms, count));
     }
 
     /// Percentiles by nearest rank: the latency that this share of transactions does not exceed. Empty without any.
-    pub fn percentiles(&mut self) -> Vec<(Named, f64)> {
+    pub(crate) fn percentiles(&mut self) -> Vec<(Named, f64)> {
         self.0.sort_by(|a, b| a.0.total_cmp(&b.0));
         let all = self.0.iter().fold(0_u64, |all, (_, count)| all.saturating_add(*count));
         if all == 0 {
@@ -58,7 +58,7 @@ impl Latencies {
 }
 
 /// The first number after `words`, on the same line; None if it is negative or infinite.
-pub fn number_after(text: &str, words: &str) -> Option<f64> {
+pub(crate) fn number_after(text: &str, words: &str) -> Option<f64> {
     let (_, rest) = text.split_once(words)?;
     let digits = rest.trim_start();
     let end =

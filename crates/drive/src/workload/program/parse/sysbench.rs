@@ -8,7 +8,7 @@ const BEGINNING: &str = "SQL statistics:";
 const HISTOGRAM: &str = "Latency histogram";
 
 /// The last report of an output: it covers the time since the last checkpoint.
-pub fn report(text: &str) -> Option<Report> {
+pub(crate) fn report(text: &str) -> Option<Report> {
     let (before, last) = text.rsplit_once(BEGINNING)?;
     let transactions = number_after(last, "transactions:")?;
     let rate = |words: &str| last.split_once(words)?.1.split_once('(').and_then(|(_, rest)| number_after(rest, ""));
@@ -43,13 +43,13 @@ fn histogram(before: &str) -> Latencies {
 }
 
 /// Parses `[ 1s ] thds: 4 tps: 7386.42 qps: ...`.
-pub fn interval(line: &str) -> Option<Interval> {
+pub(crate) fn interval(line: &str) -> Option<Interval> {
     let second = number_after(line.trim_start().strip_prefix('[')?, "")?;
     Some(Interval { second, tps: number_after(line, " tps:")? })
 }
 
 /// Whether a line reports the checkpoint at the end of the warm-up, at which sysbench resets its counters.
-pub fn is_checkpoint(line: &str) -> bool {
+pub(crate) fn is_checkpoint(line: &str) -> bool {
     line.contains("Checkpoint report:")
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use procfs::process::Process;
-use tare_engine::{SqlError, SqlErrorKind, ThreadRef};
+use tare_cpuset::ThreadRef;
+use tare_engine::{SqlError, SqlErrorKind};
 
 /// Rounds of driving until the answer must be clear.
 const ROUNDS: usize = 50;

@@ -3,9 +3,9 @@
 use super::serving::find_serving_thread;
 use super::table::Differs;
 use crate::engines::support::one;
-use tare_cpuset::{CpuSet, affinity_of, bind_thread};
+use tare_cpuset::{CpuSet, ThreadRef, affinity_of, bind_thread};
 use tare_drive::sut::SystemUnderTest;
-use tare_engine::{Param, Server, Session, SqlError, SqlErrorKind, StatementId, ThreadRef};
+use tare_engine::{Param, Server, Session, SqlError, SqlErrorKind, StatementId};
 
 /// Statements of every kind, prepared and as text.
 pub fn statements(server: &dyn Server) {
