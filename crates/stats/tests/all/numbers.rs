@@ -78,6 +78,7 @@ fn rungs(a: &[f64], b: &[f64]) -> Vec<Rung> {
         n: [1.0, 2.0, 4.0, 8.0][place % 4],
         trials: trials.to_vec(),
         blocks: Vec::new(),
+        rounding: None,
     };
     let part = (a.len() / 2).max(1);
     a.chunks(part).take(2).chain(b.chunks(part).take(2)).enumerate().map(rung).collect()
