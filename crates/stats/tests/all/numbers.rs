@@ -239,7 +239,7 @@ const ENTRIES: &[(&str, Entry)] = &[
             figures()
                 .in_unit(differences.collect::<Vec<_>>())
                 .in_unit([found.between, found.within])
-                .free(machines::odd(all, 0.05).into_iter().map(|i| i as f64)),
+                .free(machines::odd(all, 0.05, 0.8).shown.into_iter().map(|i| i as f64)),
         )
     }),
     ("simultaneous", |a, b| {
