@@ -177,8 +177,8 @@ fn farthest(machines: &[&[f64]], order: Order) -> Option<Farthest> {
 }
 
 /// The p-value of a machine's mean among the means of all, chosen as the most distant one: the externally studentised
-/// residual (Grubbs, "Procedures for detecting outlying observations in samples", Technometrics 11, 1969). The mean of a
-/// machine whose blocks vary more than usual has as much larger an error.
+/// residual (Grubbs, "Procedures for detecting outlying observations in samples", Technometrics 11, 1969). The mean of
+/// a machine whose blocks vary more than usual has as much larger an error.
 fn among_means(machines: &[&[f64]], place: usize) -> f64 {
     let p_value = || {
         let groups: Vec<Group> = machines.iter().map(|blocks| Group::of(blocks, 1.0)).collect::<Option<_>>()?;

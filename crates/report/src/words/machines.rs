@@ -18,8 +18,8 @@ pub(super) fn sentences(hosts: &Hosts) -> Vec<String> {
 
 fn open_level(row: &HostRow) -> Option<String> {
     Some(format!(
-        "{} measures {:.3}x what the other machines do. Whether it differs from them is not shown: blocks that are like \
-         the ones before them differ as much by chance.",
+        "{} measures {:.3}x what the other machines do. Whether it differs from them is not shown: blocks that are \
+         like the ones before them differ as much by chance.",
         row.name, row.ratio?
     ))
 }
