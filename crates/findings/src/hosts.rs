@@ -11,12 +11,16 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tare_results::Results;
 use tare_results::schema::{Environment, TrialRecord};
-use tare_stats::{Groups, Interval, machines};
+use tare_stats::machines::{self, Odd};
+use tare_stats::{Groups, Interval};
 use tare_topology::Fingerprint;
 
 /// Probability of naming a machine although all are alike, over all machines together: one half of the error rate for
 /// levels, one for spreads.
 const ALPHA: f64 = (1.0 - CONFIDENCE) / 2.0;
+/// The correlation of the levels of neighbouring blocks that is possible: machines drift with 0.8 and more. It does not
+/// make the spreads within neighbouring blocks alike.
+const ALIKE: f64 = 0.85;
 
 /// The machines that shared a study. A block never crosses machines, so comparisons of conditions do not contain the
 /// differences between machines.
@@ -45,6 +49,9 @@ pub struct HostRow {
     pub odd_level: bool,
     /// Shown to be steadier or less steady than the others, at 95% over all machines.
     pub odd_spread: bool,
+    /// Its level would be shown to differ if its blocks were independent, which they do not show.
+    #[serde(skip)]
+    pub open_level: bool,
     /// Properties that differ from the first machine.
     pub differs: Vec<String>,
 }
@@ -71,12 +78,13 @@ pub(super) fn hosts(conditions: &[ConditionTrials<'_>], composite: &Composite, r
     }
     let levels: Vec<Vec<f64>> = found.values().map(|host| host.levels.clone()).collect();
     let compared = Groups::new(&levels).ok().and_then(|levels| machines::compare(levels, CONFIDENCE));
-    let outlying =
-        |values: &[Vec<f64>]| Groups::new(values).map_or_else(|_| Vec::new(), |groups| machines::odd(groups, ALPHA));
-    let odd_levels = outlying(&levels);
+    let outlying = |values: &[Vec<f64>], alike: f64| {
+        Groups::new(values).map_or_else(|_| Odd::default(), |groups| machines::odd(groups, ALPHA, alike))
+    };
+    let odd_levels = outlying(&levels, ALIKE);
     let spreads: Vec<Vec<f64>> =
         found.values().map(|host| host.spreads.iter().filter(|s| **s > 0.0).map(|s| s.ln()).collect()).collect();
-    let odd_spreads = outlying(&spreads);
+    let odd_spreads = outlying(&spreads, 0.0);
     let first = results.machines.values().next();
     let rows = found.iter().enumerate().map(|(index, (name, host))| {
         let difference = compared.as_ref().map(|all| &all.differences[index]);
@@ -87,8 +95,9 @@ pub(super) fn hosts(conditions: &[ConditionTrials<'_>], composite: &Composite, r
             ratio: difference.map(|d| d.value.exp()).filter(|ratio| ratio.is_finite()),
             ci: difference.and_then(|d| d.ci).map(|ci| ci.map(f64::exp)),
             spread: tare_stats::descriptive::mean(&host.spreads),
-            odd_level: odd_levels.contains(&index),
-            odd_spread: odd_spreads.contains(&index),
+            odd_level: odd_levels.shown.contains(&index),
+            odd_spread: odd_spreads.shown.contains(&index),
+            open_level: odd_levels.open == Some(index),
             differs: first.zip(results.machines.get(*name)).map(|(a, b)| differences(a, b)).unwrap_or_default(),
         }
     });

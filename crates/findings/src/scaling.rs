@@ -4,11 +4,13 @@ use super::collect::{self, ConditionTrials};
 use super::confidence::CONFIDENCE;
 use super::ends;
 use super::ladders::{Ladder, ladders};
+use super::rounding;
 use serde::Serialize;
 use tare_results::metric::{self, Better};
 use tare_results::schema::Levels;
 use tare_stats::Interval;
 use tare_stats::ladder::{self as steps, Rung};
+use tare_stats::ratio::Rounding;
 use tare_stats::scaling::{fit, rung_points};
 
 /// A fitted scaling law over threads or nodes, with the other factors fixed.
@@ -99,11 +101,13 @@ pub(super) fn scaling(conditions: &[ConditionTrials<'_>], rate: f64) -> Vec<Scal
 
 /// The trials of each rung of a ladder; none if too few rungs have any.
 fn rungs(ladder: &Ladder<'_, '_>, metric: &str) -> Option<Vec<Rung>> {
-    let rung = |(n, condition): &(f64, &ConditionTrials<'_>)| {
+    let hidden = rounding::of(ladder.rungs.iter().map(|(_, condition)| *condition), metric);
+    let rung = |((n, condition), rounding): (&(f64, &ConditionTrials<'_>), Rounding)| {
         let (blocks, trials): (Vec<usize>, Vec<f64>) = condition.numbered(metric).into_iter().unzip();
-        Rung { n: *n, trials, blocks: if condition.blocked { blocks } else { Vec::new() } }
+        let blocks = if condition.blocked { blocks } else { Vec::new() };
+        Rung { n: *n, trials, blocks, rounding: Some(rounding) }
     };
-    let rungs = ladder.rungs.iter().map(rung);
+    let rungs = ladder.rungs.iter().zip(hidden).map(rung);
     let rungs: Vec<Rung> = rungs.filter(|rung| !rung.trials.is_empty()).collect();
     (rungs.len() >= FEWEST).then_some(rungs)
 }

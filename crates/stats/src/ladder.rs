@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::interval::Estimate;
-use crate::ratio::{Arms, Better, Comparison, Design, Verdict, by_block, compare};
+use crate::ratio::{Arms, Better, Comparison, Design, Rounding, Verdict, by_block, compare};
 
 /// One rung of a ladder, with all of its trials.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,6 +13,8 @@ pub struct Rung {
     pub trials: Vec<f64>,
     /// The block of each trial, by which adjacent rungs are paired; empty if there are none.
     pub blocks: Vec<usize>,
+    /// What rounding hides of these trials; `None` if each trial is one sample, which then says it itself.
+    pub rounding: Option<Rounding>,
 }
 
 /// The step from one rung to the next.
@@ -58,19 +60,29 @@ pub fn steps(rungs: &[Rung], confidence: f64) -> Result<Vec<Step>, Error> {
 struct Joined {
     trials: [Vec<f64>; 2],
     design: Design<'static>,
+    rounding: Option<[Rounding; 2]>,
 }
 
 impl Joined {
     fn of(a: &Rung, b: &Rung) -> Self {
         let numbered = |rung: &Rung| rung.blocks.iter().copied().zip(rung.trials.iter().copied()).collect::<Vec<_>>();
+        let rounding = a.rounding.zip(b.rounding).map(|(a, b)| [a, b]);
         match by_block(&numbered(a), &numbered(b)) {
-            Some((a, b)) if a.iter().chain(&b).all(|v| *v > 0.0) => Self { trials: [a, b], design: Design::Blocks },
-            _ => Self { trials: [a.trials.clone(), b.trials.clone()], design: Design::Independent },
+            Some((a, b)) if a.iter().chain(&b).all(|v| *v > 0.0) => {
+                Self { trials: [a, b], design: Design::Blocks, rounding }
+            }
+            _ => Self { trials: [a.trials.clone(), b.trials.clone()], design: Design::Independent, rounding },
         }
     }
 
     fn arms(&self) -> Arms<'_> {
-        Arms { a: &self.trials[0], b: &self.trials[1], better: Better::Higher, design: self.design, rounding: None }
+        Arms {
+            a: &self.trials[0],
+            b: &self.trials[1],
+            better: Better::Higher,
+            design: self.design,
+            rounding: self.rounding,
+        }
     }
 }
 
@@ -87,8 +99,12 @@ mod tests {
     /// nodes with 2% between trials: before the fixes +90% and then -10 to -15%, after them +42%.
     fn point_select(last: f64, trials: usize) -> Vec<Rung> {
         let wobble = [0.98, 1.02, 1.0, 0.99, 1.01];
-        let rung =
-            |n, x: f64| Rung { n, trials: wobble[5 - trials..].iter().map(|w| x * w).collect(), blocks: Vec::new() };
+        let rung = |n, x: f64| Rung {
+            n,
+            trials: wobble[5 - trials..].iter().map(|w| x * w).collect(),
+            blocks: Vec::new(),
+            rounding: None,
+        };
         // Out of order on purpose.
         vec![rung(4.0, 190.0 * last), rung(1.0, 100.0), rung(2.0, 190.0)]
     }
@@ -118,6 +134,7 @@ mod tests {
             n,
             trials: drift.iter().enumerate().map(|(i, d)| d * scale * (1.0 + 0.002 * (i % 2) as f64)).collect(),
             blocks: blocks.to_vec(),
+            rounding: None,
         };
         let paired = [rung(1.0, 1.0, &[0, 1, 2, 3, 4]), rung(2.0, 0.97, &[0, 1, 2, 3, 4])];
         assert!(is_retrograde(&steps(&paired, 0.95).unwrap()));
@@ -126,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_drop_within_its_interval_is_not_retrograde() {
-        let rung = |n, trials: &[f64]| Rung { n, trials: trials.to_vec(), blocks: Vec::new() };
+        let rung = |n, trials: &[f64]| Rung { n, trials: trials.to_vec(), blocks: Vec::new(), rounding: None };
         let noisy = [rung(1.0, &[100.0, 90.0, 110.0]), rung(2.0, &[98.0, 85.0, 112.0])];
         assert!(!is_retrograde(&steps(&noisy, 0.95).unwrap()));
         assert_eq!(steps(&noisy[..1], 0.95).unwrap(), []);

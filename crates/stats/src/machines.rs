@@ -7,9 +7,9 @@
 use crate::descriptive::{mean, variance};
 use crate::interval::{Estimate, Interval};
 use crate::order::{generator, shuffle};
-use crate::quantiles::t_two_sided;
+use crate::quantiles::{t, t_two_sided, t_upper_tail};
 use crate::samples::Groups;
-use crate::serial;
+use crate::serial::{self, RunOrder};
 
 /// The comparison of all machines.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,51 +55,143 @@ const PERMUTATIONS: usize = 999;
 /// Fixed, so that the same blocks always give the same machines.
 const SEED: u64 = 1;
 
+/// Machines that deviate from the others.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Odd {
+    /// Those that are shown to deviate, the most distant one first.
+    pub shown: Vec<usize>,
+    /// The one that would be next if blocks were independent, which they do not show.
+    pub open: Option<usize>,
+}
+
 /// The machines that are shown to differ from the others, with a family-wise error rate of `alpha`: the most distant
 /// one first, then again among the rest (of two machines neither can be called the outlier). Given the logarithms of
 /// the standard deviation in each block instead of its mean, it finds machines that are more or less noisy.
 ///
 /// The distance of the most distant machine is compared with the largest distance when blocks are permuted over all
-/// machines, which is exact for blocks of any distribution. Distances are in units of the standard deviation within
-/// machines, pooled over them, or of the machine's own if that is larger: five blocks estimate their own standard
-/// deviation too poorly, and a noisy machine is not a distant one. With autocorrelation between neighbouring blocks the
-/// distance is divided by the factor by which that widens the error of a mean.
-pub fn odd(machines: Groups<'_>, alpha: f64) -> Vec<usize> {
+/// machines, which is exact for independent blocks of any distribution. Distances are in units of the standard
+/// deviation within machines, pooled over them, or of the machine's own if that is larger: five blocks estimate their
+/// own standard deviation too poorly, and a noisy machine is not a distant one.
+///
+/// Blocks of one machine may be like their neighbours. A mean of such blocks is less precise, but blocks hardly show
+/// it: five of them do not, and many do not show a drift that is as large as the noise of a block. With `alike`, the
+/// correlation of neighbours that is possible, a machine must pass one of two tests, each with half of `alpha`:
+/// - the same one with this correlation (or with the one that is shown, if that is larger). The distance is divided by
+///   the factor by which it widens the error of a mean, and reduced by the degrees of freedom that it takes;
+/// - the machine's mean is an outlier among the means of all machines (Grubbs), whatever is true of their blocks. This
+///   needs several other machines, and no second one that deviates in the same direction.
+///
+/// With 0 only the autocorrelation that the blocks show counts.
+pub fn odd(machines: Groups<'_>, alpha: f64, alike: f64) -> Odd {
     let unit = unit(machines);
     let blocks: Vec<Vec<f64>> = machines.iter().map(|blocks| blocks.iter().map(|v| v / unit).collect()).collect();
-    let widening = widening(machines).sqrt();
+    let order = Order::of(machines, alike);
     let mut left: Vec<usize> = (0..blocks.len()).collect();
-    let mut odd = Vec::new();
+    let mut odd = Odd::default();
     while left.len() >= 3 {
         let among: Vec<&[f64]> = left.iter().map(|one| blocks[*one].as_slice()).collect();
-        let Some((place, p_value)) = farthest(&among, widening) else { break };
-        if p_value > alpha {
+        let Some(found) = farthest(&among, order) else { break };
+        let is_possible = found.p_value <= alpha;
+        let is_shown = || {
+            let half = alpha / 2.0;
+            found.p_cautious <= half || (found.p_value <= half && among_means(&among, found.place) <= half)
+        };
+        if !is_possible || (alike > 0.0 && !is_shown()) {
+            odd.open = is_possible.then(|| left[found.place]);
             break;
         }
-        odd.push(left.remove(place));
+        odd.shown.push(left.remove(found.place));
     }
     odd
+}
+
+/// With a smaller p-value, degrees of freedom do not matter.
+const CERTAIN: f64 = 1e-12;
+
+/// How the autocorrelation of blocks affects a distance between machines.
+#[derive(Debug, Clone, Copy)]
+struct Order {
+    /// Factor by which the autocorrelation that is shown widens the error of a mean.
+    widening: f64,
+    /// The same for the one that is possible.
+    possible: f64,
+    /// The degrees of freedom that remain with it, as a share of those of independent blocks.
+    df: f64,
+}
+
+impl Order {
+    fn of(machines: Groups<'_>, alike: f64) -> Self {
+        let runs: Vec<&[f64]> = machines.iter().collect();
+        let blocks = blocks_of(&runs).max(2);
+        let shown = serial::of_many_runs(&runs, SEED).map_or(0.0, |order| order.correlation);
+        let possible = shown.max(alike);
+        let widening = |correlation: f64| RunOrder { correlation, p_value: 1.0, trials: 0 }.inflation(blocks).sqrt();
+        let df = serial::spread_df(possible, blocks) / (blocks as f64 - 1.0);
+        Self { widening: widening(shown), possible: widening(possible), df }
+    }
+
+    /// The distance that independent blocks would have with the same p-value; `df` are their degrees of freedom.
+    fn cautious(self, distance: f64, df: f64) -> f64 {
+        let distance = distance / self.possible;
+        let p_value = t_upper_tail(distance, df * self.df);
+        if p_value < CERTAIN { distance } else { distance.min(-t(p_value, df)) }
+    }
+}
+
+fn blocks_of(runs: &[&[f64]]) -> usize {
+    runs.iter().map(|run| run.len()).sum::<usize>() / runs.len().max(1)
 }
 
 /// Factor by which the variance of a machine's mean exceeds that of independent blocks.
 fn widening(machines: Groups<'_>) -> f64 {
     let runs: Vec<&[f64]> = machines.iter().collect();
-    let blocks = runs.iter().map(|run| run.len()).sum::<usize>() / runs.len().max(1);
-    serial::of_many_runs(&runs, SEED).map_or(1.0, |order| order.inflation(blocks))
+    serial::of_many_runs(&runs, SEED).map_or(1.0, |order| order.inflation(blocks_of(&runs)))
 }
 
-/// The index of the machine that is most distant from the others, and the p-value of its distance if all are alike.
-fn farthest(machines: &[&[f64]], widening: f64) -> Option<(usize, f64)> {
+/// The machine that is most distant from the others.
+struct Farthest {
+    place: usize,
+    /// p-value of its distance if all machines are alike and blocks have the autocorrelation that they show.
+    p_value: f64,
+    /// The same with the autocorrelation that is possible.
+    p_cautious: f64,
+}
+
+fn farthest(machines: &[&[f64]], order: Order) -> Option<Farthest> {
     let sizes: Vec<usize> = machines.iter().map(|blocks| blocks.len()).collect();
     let mut all = machines.concat();
-    let (place, distance) = extreme(&all, &sizes).map(|(place, distance)| (place, distance / widening))?;
+    let (place, distance) = extreme(&all, &sizes)?;
+    let df = (all.len() - sizes.len()) as f64;
+    let distances = [distance / order.widening, order.cautious(distance, df)];
     let mut rng = generator(SEED);
-    let mut reached = 0usize;
+    let mut reached = [0usize; 2];
     for _ in 0..PERMUTATIONS {
         shuffle(&mut rng, &mut all);
-        reached += usize::from(extreme(&all, &sizes).is_some_and(|(_, other)| other >= distance * (1.0 - 1e-9)));
+        let other = extreme(&all, &sizes).map_or(0.0, |(_, other)| other);
+        for (reached, distance) in reached.iter_mut().zip(distances) {
+            *reached += usize::from(other >= distance * (1.0 - 1e-9));
+        }
     }
-    Some((place, (1 + reached) as f64 / (1 + PERMUTATIONS) as f64))
+    let [p_value, p_cautious] = reached.map(|reached| (1 + reached) as f64 / (1 + PERMUTATIONS) as f64);
+    Some(Farthest { place, p_value, p_cautious })
+}
+
+/// The p-value of a machine's mean among the means of all, chosen as the most distant one: the externally studentised
+/// residual (Grubbs, "Procedures for detecting outlying observations in samples", Technometrics 11, 1969). The mean of
+/// a machine whose blocks vary more than usual has as much larger an error.
+fn among_means(machines: &[&[f64]], place: usize) -> f64 {
+    let p_value = || {
+        let groups: Vec<Group> = machines.iter().map(|blocks| Group::of(blocks, 1.0)).collect::<Option<_>>()?;
+        let others: Vec<f64> =
+            groups.iter().enumerate().filter(|(at, _)| *at != place).map(|(_, group)| group.mean).collect();
+        let usual = mean(&groups.iter().filter_map(|group| group.variance).collect::<Vec<_>>())?;
+        let noise = groups[place].variance.map_or(1.0, |own| (own / usual).max(1.0));
+        let k = groups.len() as f64;
+        let error = (variance(&others)? * (noise + 1.0 / (k - 1.0))).sqrt();
+        let distance = (groups[place].mean - mean(&others)?).abs();
+        (error > 0.0).then(|| (2.0 * k * t_upper_tail(distance / error, k - 2.0)).min(1.0))
+    };
+    p_value().unwrap_or(1.0)
 }
 
 /// The machine whose mean is most distant from the mean of the others' means, in standard errors; `all` holds the

@@ -159,6 +159,28 @@ fn shown(rho: f64, n: usize) -> f64 {
     neighbours / squares
 }
 
+/// Most trials for which the degrees of freedom are computed; those of more are proportional to their number.
+const MOST_COMPUTED: usize = 100;
+
+/// Degrees of freedom of the sample variance of `n` neighbours with this correlation (Satterthwaite): n - 1 if they
+/// are independent.
+pub(crate) fn spread_df(rho: f64, n: usize) -> f64 {
+    let m = n.min(MOST_COMPUTED);
+    let size = m as f64;
+    let of = |i: usize, j: usize| rho.powf(i.abs_diff(j) as f64);
+    let rows: Vec<f64> = (0..m).map(|i| (0..m).map(|j| of(i, j)).sum::<f64>() / size).collect();
+    let all = rows.iter().sum::<f64>() / size;
+    let (mut trace, mut squares) = (0.0, 0.0);
+    for i in 0..m {
+        for j in 0..m {
+            let centred = of(i, j) - rows[i] - rows[j] + all;
+            squares += centred * centred;
+            trace += if i == j { centred } else { 0.0 };
+        }
+    }
+    trace * trace / squares * ((n as f64 - 1.0) / (size - 1.0))
+}
+
 /// Each run that has three values and some variance, minus its mean.
 fn centred(runs: &[&[f64]]) -> Vec<Vec<f64>> {
     let known = runs.iter().filter(|run| lag1_autocorrelation(run).is_some());
@@ -262,6 +284,15 @@ mod tests {
         assert_eq!(inflation(0.9, 20), 16.0, "and has an end");
         let order = RunOrder { correlation: 0.5, p_value: 0.01, trials: 40 };
         assert!((order.inflation_apart(10, 4.0) - inflation(0.0625, 10)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn neighbours_that_are_alike_leave_few_degrees_of_freedom() {
+        assert!((spread_df(0.0, 5) - 4.0).abs() < 1e-9 && (spread_df(0.0, 300) - 299.0).abs() < 1e-6);
+        // Two values differ in one way; for large n: n (1 - rho^2) / (1 + rho^2).
+        assert!((spread_df(0.8, 2) - 1.0).abs() < 1e-9);
+        let many = spread_df(0.8, 1000);
+        assert!((180.0..=230.0).contains(&many), "{many}");
     }
 
     #[test]

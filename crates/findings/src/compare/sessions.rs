@@ -110,11 +110,6 @@ fn merged(sides: &[&Vec<Run<'_>>], blocked: bool) -> Results {
 /// ended for reasons other than a disturbance.
 fn as_trial(condition: &ConditionTrials<'_>, number: usize, block: usize) -> Option<TrialRecord> {
     let of = condition.clean_or_all();
-    let mean = |metric: String| {
-        let values = of.means(&metric);
-        Some((metric, crate::collect::mean(&values)?))
-    };
-    let metrics: BTreeMap<String, f64> = of.metrics().into_iter().filter_map(mean).collect();
     let mut record = (*of.ok.first().or(of.failed.first())?).clone();
     if of.ok.is_empty() {
         record.outcome = Outcome::Failed;
@@ -122,8 +117,25 @@ fn as_trial(condition: &ConditionTrials<'_>, number: usize, block: usize) -> Opt
     (record.trial, record.block) = (number, block);
     record.plain = Default::default();
     record.of_all_samples = BTreeMap::new();
-    record.samples = vec![SampleRecord { elapsed_s: record.elapsed_s, metrics, ..SampleRecord::default() }];
+    record.samples = as_samples(&of, record.elapsed_s);
     Some(record)
+}
+
+/// The samples of a session's trials as those of one trial, whose mean is that of the trials: the digit to which values
+/// were rounded is known from samples only. Trials of unequal numbers of samples are one sample each.
+fn as_samples(of: &ConditionTrials<'_>, elapsed_s: f64) -> Vec<SampleRecord> {
+    let mut samples: Vec<SampleRecord> = Vec::new();
+    for metric in of.metrics() {
+        let own = of.of_trials(&metric);
+        let are_even = own.windows(2).all(|pair| pair[0].len() == pair[1].len());
+        let values = if are_even { own.concat() } else { of.means(&metric) };
+        let missing = values.len().saturating_sub(samples.len());
+        samples.extend((0..missing).map(|_| SampleRecord { elapsed_s, ..SampleRecord::default() }));
+        for (sample, value) in samples.iter_mut().zip(values) {
+            sample.metrics.insert(metric.clone(), value);
+        }
+    }
+    samples
 }
 
 /// The failures of all sessions together, for every pair of conditions in which one side failed.

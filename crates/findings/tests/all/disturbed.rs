@@ -77,9 +77,10 @@ fn a_claim_that_holds_without_them_comes_out_the_same_although_figures_differ() 
 fn another_condition_that_differs_most_by_chance_is_another_claim() {
     let mut trials = Vec::new();
     for block in 0..12 {
-        let (luck, is_disturbed) = (((7 * block) % 12) as f64 / 5.5 - 1.0, block < 4);
-        let b = if is_disturbed { 103.5 + 0.5 * luck } else { 100.0 + luck };
-        trials.push(trial(trials.len(), block, "placement=a", 100.0 + 2.0 * luck, false));
+        let luck = |of: usize| ((of * block + of) % 12) as f64 / 5.5 - 1.0;
+        let is_disturbed = block < 4;
+        let b = if is_disturbed { 103.5 + 0.5 * luck(5) } else { 100.0 + luck(5) };
+        trials.push(trial(trials.len(), block, "placement=a", 100.0 + 2.0 * luck(7), false));
         trials.push(trial(trials.len(), block, "placement=b", b, is_disturbed));
     }
     let answer = answered(&results("spread", trials));

@@ -1,8 +1,9 @@
 //! Tests whether a factor changes the variance when block effects move all trials of a block. The mean of a block over
 //! all conditions at one level is removed from these conditions, so that block effects neither hide a difference in
-//! variance nor carry over from one level to the other.
+//! variance nor carry over from one level to the other. A level of a single condition is in [`super::pair_spread`].
 
 use super::design::Cell;
+use super::pair_spread;
 use super::spread_test::SpreadTest;
 use crate::descriptive::{mean, median, std_dev, variance};
 use crate::quantiles::{f_upper_tail, t_upper_tail};
@@ -12,7 +13,9 @@ use std::collections::HashMap;
 /// information of two conditions per level, and is not needed when blocks do not differ.
 pub(super) const DIFFER: f64 = 0.1;
 /// Level for the ratio and its interval: block effects that are not removed bias the ratio towards 1.
-pub(super) const MAY_DIFFER: f64 = 0.5;
+const MAY_DIFFER: f64 = 0.5;
+/// The same with one condition per level, where a noisy one hides the blocks from the test.
+const PAIR_MAY_DIFFER: f64 = 0.8;
 /// Fewest complete blocks from which a conclusion is drawn.
 const FEWEST: usize = 3;
 
@@ -20,10 +23,20 @@ const FEWEST: usize = 3;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BlockSpread {
     /// For each metric: logarithm of the ratio of the variances, high level divided by low level, the variance of this
-    /// logarithm and the degrees of freedom of that variance, from a jackknife over blocks.
+    /// logarithm and the degrees of freedom of that variance, from a jackknife over blocks. Without metrics whose
+    /// ratio cannot be separated from the blocks.
     pub ratios: Vec<(f64, f64, f64)>,
+    /// Number of conditions per level.
+    pairs: usize,
     /// The test of equal variances, by blocks; not adjusted.
     pub test: SpreadTest,
+}
+
+impl BlockSpread {
+    /// Whether the ratio is used, if blocks are equal with this p-value.
+    pub fn is_used(&self, chance: f64) -> bool {
+        chance <= if self.pairs == 1 { PAIR_MAY_DIFFER } else { MAY_DIFFER }
+    }
 }
 
 /// Values of the cells in complete blocks, `[block][cell]`; `blocks` holds the blocks of each cell's trials.
@@ -82,9 +95,14 @@ fn in_deviations(values: &[Vec<f64>]) -> Option<Vec<Vec<f64>>> {
     Some(left.iter().map(|block| block.iter().zip(&spread).map(|(v, s)| v / s).collect()).collect())
 }
 
-/// Analyses one factor, from the conditions that differ only in it. `None` with fewer than two pairs of such
-/// conditions, or too few complete blocks.
-pub(super) fn of_factor(metrics: &[Vec<Cell>], blocks: &[Vec<usize>], factor: usize) -> Option<BlockSpread> {
+/// Analyses one factor, from the conditions that differ only in it. `None` without a pair of such conditions, or with
+/// too few complete blocks.
+pub(super) fn of_factor(
+    metrics: &[Vec<Cell>],
+    blocks: &[Vec<usize>],
+    factor: usize,
+    confidence: f64,
+) -> Option<BlockSpread> {
     let first = metrics.first()?;
     let partner = |cell: &Cell| {
         let mut low = cell.levels.clone();
@@ -94,7 +112,7 @@ pub(super) fn of_factor(metrics: &[Vec<Cell>], blocks: &[Vec<usize>], factor: us
     let highs = (0..first.len()).filter(|cell| first[*cell].levels[factor]);
     let (highs, lows): (Vec<usize>, Vec<usize>) = highs.filter_map(|high| Some((high, partner(&first[high])?))).unzip();
     let pairs = highs.len();
-    if pairs < 2 || blocks.len() != first.len() {
+    if pairs == 0 || blocks.len() != first.len() {
         return None;
     }
     let both: Vec<usize> = highs.iter().chain(&lows).copied().collect();
@@ -106,7 +124,11 @@ pub(super) fn of_factor(metrics: &[Vec<Cell>], blocks: &[Vec<usize>], factor: us
         let values = whole(&cells, &of);
         let half = |from: usize| -> Vec<Vec<f64>> { values.iter().map(|b| own(&b[from..from + pairs])).collect() };
         let (high, low) = (half(0), half(pairs));
-        ratios.extend(ratio(&high, &low, pairs));
+        ratios.extend(if pairs == 1 {
+            pair_spread::ratio(&high.concat(), &low.concat(), confidence)
+        } else {
+            ratio(&high, &low)
+        });
         let own = [distances(&high)?, distances(&low)?];
         let Some(scale) = mean(&own.concat()).filter(|scale| *scale > 0.0) else { continue };
         for (sums, own) in sums.iter_mut().zip(own) {
@@ -114,8 +136,9 @@ pub(super) fn of_factor(metrics: &[Vec<Cell>], blocks: &[Vec<usize>], factor: us
             sums.iter_mut().zip(own).for_each(|(sum, own)| *sum += own / scale);
         }
     }
-    let test = differ(sums, metrics.len() == 1 && pairs == 2)?;
-    (!ratios.is_empty()).then_some(BlockSpread { ratios, test })
+    let has_zeros = metrics.len() == 1 && pairs == 2;
+    let test = if pairs == 1 { pair_spread::differ(sums) } else { differ(sums, has_zeros) }?;
+    (pairs == 1 || !ratios.is_empty()).then_some(BlockSpread { ratios, pairs, test })
 }
 
 /// Brown & Forsythe's test of the distances of two levels. With an odd number of blocks the smallest
@@ -135,8 +158,11 @@ fn differ(mut distances: [Vec<f64>; 2], has_zeros: bool) -> Option<SpreadTest> {
     (high.len() + 1 >= FEWEST && error > 0.0).then(|| SpreadTest { p_value: p_value(), up: t > 0.0 })
 }
 
-/// The trials of one level in a block, minus their mean.
+/// The trials of one level in a block, minus their mean; a single trial as it is.
 fn own(values: &[f64]) -> Vec<f64> {
+    if let [_] = values {
+        return values.to_vec();
+    }
     let centre = values.iter().sum::<f64>() / values.len() as f64;
     values.iter().map(|v| v - centre).collect()
 }
@@ -148,9 +174,9 @@ fn distances(values: &[Vec<f64>]) -> Option<Vec<f64>> {
 }
 
 /// ln of the ratio of the residual variances, its variance, and the degrees of freedom of that variance.
-fn ratio(high: &[Vec<f64>], low: &[Vec<f64>], pairs: usize) -> Option<(f64, f64, f64)> {
+fn ratio(high: &[Vec<f64>], low: &[Vec<f64>]) -> Option<(f64, f64, f64)> {
     let blocks = high.len();
-    let ln = ln_ratio(high, low).filter(|_| pairs >= 2 && blocks >= FEWEST)?;
+    let ln = ln_ratio(high, low).filter(|_| blocks >= FEWEST)?;
     let others = |left_out: usize, level: &[Vec<f64>]| -> Vec<Vec<f64>> {
         level.iter().enumerate().filter(|(at, _)| *at != left_out).map(|(_, block)| block.clone()).collect()
     };

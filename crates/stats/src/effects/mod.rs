@@ -4,6 +4,7 @@ mod block_spread;
 mod design;
 mod dispersion;
 mod location;
+mod pair_spread;
 mod report;
 mod sources;
 mod spread_test;

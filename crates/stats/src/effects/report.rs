@@ -1,6 +1,6 @@
 //! Main effects and interactions of one metric.
 
-use super::block_spread::{self, BlockSpread, DIFFER, MAY_DIFFER, blocks_differ};
+use super::block_spread::{self, BlockSpread, DIFFER, blocks_differ};
 use super::design::{Cell, Design, log_cells};
 use super::dispersion::Dispersion;
 use super::spread_test::{SpreadTest, brown_forsythe};
@@ -94,7 +94,7 @@ pub fn effects(
     let (means, analysis) = location::fit_blocks(&cells, &blocks, &errors, &design)
         .or_else(|| Some((location::fit(&cells, &errors, &design)?, without)))
         .ok_or_else(|| Error::NotFinite { what: "least squares on the trial means".into() })?;
-    let spreads = Spreads::of(&logs, &blocks, factors, max_order);
+    let spreads = Spreads::of(&logs, &blocks, (factors, max_order), confidence);
     let terms = design.terms.iter().zip(&means).filter(|(term, _)| !term.is_empty());
     let found: Vec<Effect> = terms
         .map(|(term, c)| {
@@ -131,10 +131,11 @@ struct Spreads {
 }
 
 impl Spreads {
-    fn of(logs: &[Vec<Cell>; 1], blocks: &[Vec<usize>], factors: usize, max_order: usize) -> Self {
+    fn of(logs: &[Vec<Cell>; 1], blocks: &[Vec<usize>], (factors, max_order): (usize, usize), confidence: f64) -> Self {
         let cells: Vec<&Cell> = logs[0].iter().collect();
         let chance = if blocks.is_empty() { 1.0 } else { blocks_differ(logs, blocks) };
-        let of = |factor| block_spread::of_factor(logs, blocks, factor).filter(|_| chance <= MAY_DIFFER);
+        let of =
+            |factor| block_spread::of_factor(logs, blocks, factor, confidence).filter(|found| found.is_used(chance));
         Self {
             fit: dispersion::fit(&cells, factors, max_order),
             // Tails are estimated from the model of main effects: the full model fits each cell's own variance and
@@ -148,10 +149,10 @@ impl Spreads {
 
     /// Logarithm of the ratio of variances, and the half-width of its interval.
     fn of_term(&self, term: &[usize], confidence: f64) -> Option<(f64, f64)> {
-        let own = |factor: &usize| self.of_blocks.get(*factor)?.as_ref()?.ratios.first().copied();
+        let own = |factor: &usize| self.of_blocks.get(*factor)?.as_ref();
         match term {
             [one] if own(one).is_some() => {
-                own(one).map(|(ln, variance, df)| (ln, variance.sqrt() * t_two_sided(confidence, df)))
+                own(one)?.ratios.first().map(|(ln, variance, df)| (*ln, variance.sqrt() * t_two_sided(confidence, *df)))
             }
             [_, _, ..] if self.chance <= DIFFER && self.of_blocks.iter().any(Option::is_some) => None,
             _ => {

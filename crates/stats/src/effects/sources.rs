@@ -1,6 +1,6 @@
 //! Sources of the variance between restarts: factors ranked over all queries of a study.
 
-use super::block_spread::{BlockSpread, DIFFER, MAY_DIFFER, blocks_differ, of_factor};
+use super::block_spread::{BlockSpread, DIFFER, blocks_differ, of_factor};
 use super::design::{Cell, log_cells};
 use super::dispersion::{Dispersion, fit, inflation};
 use super::report::log_estimate;
@@ -55,7 +55,7 @@ pub struct SpreadRanking {
 ///
 /// When blocks are shown to differ, both use the residuals within blocks: trials of conditions that differ only in the
 /// factor, minus the mean of their block at that level. Otherwise, if blocks vary more than trials, no source would be
-/// found.
+/// found. Two conditions are compared by their differences within blocks instead, see the source of `pair_spread`.
 ///
 /// Shares: with the shown factors S at their quiet level the variance is v(S) = prod 1 / ratio. The share of a factor
 /// is its Shapley value in 1 - v, the average reduction over all orders in which factors are set to their quiet level,
@@ -90,8 +90,8 @@ pub fn sources_at(
     let with_trials = |cells: &Vec<Cell>| cells.iter().all(|cell| !cell.trials.is_empty());
     let in_blocks = !blocks.is_empty() && metrics.iter().all(with_trials);
     let chance = if in_blocks { blocks_differ(&logs, blocks) } else { 1.0 };
-    let of_blocks: Vec<Option<BlockSpread>> =
-        (0..factors).map(|factor| of_factor(&logs, blocks, factor).filter(|_| chance <= MAY_DIFFER)).collect();
+    let of_blocks = |factor| of_factor(&logs, blocks, factor, confidence).filter(|found| found.is_used(chance));
+    let of_blocks: Vec<Option<BlockSpread>> = (0..factors).map(of_blocks).collect();
     let own = of_blocks.iter().enumerate();
     let combined: Vec<Option<(f64, f64)>> = own
         .map(|(factor, of_blocks)| match of_blocks {

@@ -181,7 +181,8 @@ proptest! {
 
     #[test]
     fn ladders_and_growth_are_sound(rungs in prop::collection::vec((1u32..64, prop::collection::vec(positive(), 1..4)), 0..6)) {
-        let ladder: Vec<Rung> = rungs.iter().map(|(n, t)| Rung { n: f64::from(*n), trials: t.clone(), blocks: Vec::new() }).collect();
+        let rung = |(n, t): &(u32, Vec<f64>)| Rung { n: f64::from(*n), trials: t.clone(), blocks: Vec::new(), rounding: None };
+        let ladder: Vec<Rung> = rungs.iter().map(rung).collect();
         prop_assert!(steps(&ladder, 0.95).unwrap().iter().all(|s| sound(&s.ratio)));
         let shares = |v: &[f64]| v.iter().enumerate().map(|(i, v)| (format!("s{i}"), v / 1e12)).collect();
         let profiles: Vec<Profile> = rungs.iter().map(|(n, t)| Profile { n: f64::from(*n), shares: shares(t) }).collect();

@@ -78,6 +78,7 @@ fn rungs(a: &[f64], b: &[f64]) -> Vec<Rung> {
         n: [1.0, 2.0, 4.0, 8.0][place % 4],
         trials: trials.to_vec(),
         blocks: Vec::new(),
+        rounding: None,
     };
     let part = (a.len() / 2).max(1);
     a.chunks(part).take(2).chain(b.chunks(part).take(2)).enumerate().map(rung).collect()
@@ -238,7 +239,7 @@ const ENTRIES: &[(&str, Entry)] = &[
             figures()
                 .in_unit(differences.collect::<Vec<_>>())
                 .in_unit([found.between, found.within])
-                .free(machines::odd(all, 0.05).into_iter().map(|i| i as f64)),
+                .free(machines::odd(all, 0.05, 0.8).shown.into_iter().map(|i| i as f64)),
         )
     }),
     ("simultaneous", |a, b| {

@@ -86,3 +86,44 @@ fn interactions_have_no_spread_where_blocks_differ() {
     let without = study(&mut rng, SHAPES[0].1, 10, (10.0, 3.0), false);
     assert!(without.iter().all(|effect| effect.spread_ratio.is_some()));
 }
+
+/// One condition at either level of a single factor, in `n` blocks.
+fn pair(rng: &mut Generator, draw: Draw, n: usize, (of_blocks, times): (f64, f64)) -> Effect {
+    let moved = normals(rng, 0.0, of_blocks, n);
+    let cells = [false, true].map(|level| Cell {
+        levels: vec![level],
+        trials: moved.iter().map(|b| (0.002 * (b + if level { times } else { 1.0 } * draw(rng))).exp()).collect(),
+    });
+    effects(1, &cells, &[(0..n).collect(), (0..n).collect()], &[], 1, 0.95).unwrap().remove(0)
+}
+
+/// With the blocks in the spreads, the interval missed the ratio in 67% with 10 blocks of four quiet trials and one
+/// level three times as noisy, in 98% with 20.
+#[test]
+fn the_ratio_of_two_spreads_does_not_contain_the_blocks() {
+    let mut rng = generator(77_303);
+    let each = requested().unwrap_or(300);
+    let mut rows = Rows::default();
+    let kinds = [(0.0, 1.0), (4.0, 1.0), (0.0, 3.0), (1.0, 3.0), (4.0, 3.0), (2.0, 10.0)];
+    for (name, draw) in SHAPES {
+        for n in [4, 5, 10, 20] {
+            for (of_blocks, times) in kinds {
+                let all: Vec<Effect> = (0..each).map(|_| pair(&mut rng, draw, n, (of_blocks, times))).collect();
+                let what = format!("two spreads: {name}, {n} blocks of {of_blocks}, one level {times} times");
+                let misses = |effect: &Effect| {
+                    effect.spread_ratio.and_then(|ratio| ratio.ci).is_some_and(|ci| !ci.contains(times * times))
+                };
+                let missed = Rate::count(each, |i| misses(&all[i]));
+                rows.add(&format!("{what}: the interval misses its ratio"), Limit::AtMost(7.0), missed);
+                let found = Rate::count(each, |i| is_shown(&all[i]));
+                let limit = match (of_blocks > 0.0, times > 1.0, n) {
+                    (_, false, _) => Limit::AtMost(5.0),
+                    (false, true, 20) => Limit::AtLeast(70.0),
+                    _ => Limit::None,
+                };
+                rows.add(&format!("{what}: the level is found"), limit, found);
+            }
+        }
+    }
+    rows.judge();
+}

@@ -23,6 +23,7 @@ mod modes;
 mod pairs;
 mod sentences;
 mod studies;
+mod summaries;
 
 use crate::rates::{Limit, Rate, Rows, requested};
 

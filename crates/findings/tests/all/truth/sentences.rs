@@ -138,7 +138,7 @@ fn of_note(note: &Note) -> Option<Sentence> {
         Note::FailsMore(_) => Some(Sentence::FailsMore),
         Note::Drifted { shown: true, .. } => Some(Sentence::Resembles),
         Note::ProbeMoved { .. } => Some(Sentence::ProbeMoved),
-        // Modes are measured in `modes`.
+        // Modes are measured in `summaries`.
         Note::Modes { .. }
         | Note::Drifted { shown: false, .. }
         | Note::DriftUnseen { .. }
