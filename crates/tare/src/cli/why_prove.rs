@@ -1,4 +1,4 @@
-//! `tare why --prove`: runs the experiments for the largest suspects one by one, each as a comparison of pairs.
+//! `tare why --prove`: runs the experiments that separate the suspects best one by one, each as a comparison of pairs.
 
 use super::ab_plan::{fresh_seed, pair_line};
 use super::beforehand::Outlook;
@@ -131,7 +131,7 @@ impl ProofRequest<'_> {
         self.within_s / experiments.max(1) as f64
     }
 
-    /// The experiments that fit into the time, starting with those of the largest suspects.
+    /// The experiments that fit into the time, the most telling first.
     fn ready(&self, machine: &Machine) -> Result<Planned, Problem> {
         if !self.found.own().shown {
             return Err(Problem::new(Exit::Inconclusive, "no difference is shown, so there is nothing to prove")
