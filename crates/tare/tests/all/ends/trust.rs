@@ -238,9 +238,10 @@ printf '#!/bin/sh\n: >/mnt/owned\n' >/mnt/evil && chmod 755 /mnt/evil
 user mkdir -m 755 /tmp/mine
 not_owned() { if test -e /mnt/owned; then echo "the attacker's program ran"; exit 1; fi; }
 put_in_place() {
-    user sh -c "for i in \$(seq 150); do test -s $1/trials.jsonl && break; sleep 0.02; done
-        sed 's#sleep 0.2#/mnt/evil#' $1/plan.json >/tmp/mine/plan.json && cat /tmp/mine/plan.json >$1/plan.json" \
-        >/dev/null 2>&1 &
+    # Again until it is done: the folder is opened before the plan in it.
+    user sh -c "for i in \$(seq 150); do
+        test -s $1/trials.jsonl && sed 's#sleep 0.2#/mnt/evil#' $1/plan.json >/tmp/mine/plan.json &&
+            cat /tmp/mine/plan.json >$1/plan.json && break; sleep 0.02; done" >/dev/null 2>&1 &
 }
 "#;
 
