@@ -9,7 +9,7 @@ use crate::interval::{Estimate, Interval};
 use crate::order::{generator, shuffle};
 use crate::quantiles::{t, t_two_sided, t_upper_tail};
 use crate::samples::Groups;
-use crate::serial::{self, RunOrder};
+use crate::serial;
 
 /// The comparison of all machines.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,11 +121,9 @@ struct Order {
 
 impl Order {
     fn of(machines: Groups<'_>, alike: f64) -> Self {
-        let runs: Vec<&[f64]> = machines.iter().collect();
-        let blocks = blocks_of(&runs).max(2);
-        let shown = serial::of_many_runs(&runs, SEED).map_or(0.0, |order| order.correlation);
-        let possible = shown.max(alike);
-        let widening = |correlation: f64| RunOrder { correlation, p_value: 1.0, trials: 0 }.inflation(blocks).sqrt();
+        let (shown, blocks) = correlation(machines);
+        let (possible, blocks) = (shown.max(alike), blocks.max(2));
+        let widening = |correlation: f64| serial::inflation(correlation, blocks).sqrt();
         let df = serial::spread_df(possible, blocks) / (blocks as f64 - 1.0);
         Self { widening: widening(shown), possible: widening(possible), df }
     }
@@ -138,14 +136,17 @@ impl Order {
     }
 }
 
-fn blocks_of(runs: &[&[f64]]) -> usize {
-    runs.iter().map(|run| run.len()).sum::<usize>() / runs.len().max(1)
+/// The correlation of neighbouring blocks that the machines show, and the number of blocks of a machine.
+fn correlation(machines: Groups<'_>) -> (f64, usize) {
+    let runs: Vec<&[f64]> = machines.iter().collect();
+    let blocks = runs.iter().map(|run| run.len()).sum::<usize>() / runs.len().max(1);
+    (serial::of_many_runs(&runs, SEED).map_or(0.0, |order| order.correlation), blocks)
 }
 
 /// Factor by which the variance of a machine's mean exceeds that of independent blocks.
 fn widening(machines: Groups<'_>) -> f64 {
-    let runs: Vec<&[f64]> = machines.iter().collect();
-    serial::of_many_runs(&runs, SEED).map_or(1.0, |order| order.inflation(blocks_of(&runs)))
+    let (shown, blocks) = correlation(machines);
+    serial::inflation(shown, blocks)
 }
 
 /// The machine that is most distant from the others.

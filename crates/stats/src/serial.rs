@@ -49,7 +49,7 @@ impl RunOrder {
     }
 }
 
-fn inflation(rho: f64, n: usize) -> f64 {
+pub(crate) fn inflation(rho: f64, n: usize) -> f64 {
     let n_f = n.max(1) as f64;
     let sum: f64 = (1..n).map(|k| (1.0 - k as f64 / n_f) * rho.powi(i32::try_from(k).unwrap_or(i32::MAX))).sum();
     let of_mean = 1.0 + 2.0 * sum;
