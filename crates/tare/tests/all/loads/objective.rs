@@ -27,9 +27,17 @@ fn study(world: &World, sampling: &str, more: &str) -> String {
 
 const OBJECTIVE: &str = "objective = \"latency_ms_p90 <= 60\"";
 
-/// Whether other programs used the machine, so that times mean little.
+/// Whether other programs or the host used the machine, so that times mean little.
 fn is_disturbed(record: &Value) -> bool {
-    number(&record["samples"][0]["covariates"]["foreign_cpu_fraction"]) > 0.1
+    let share = |covariate: &str| record["samples"][0]["covariates"][covariate].as_f64().unwrap_or(0.0);
+    share("foreign_cpu_fraction") > 0.1 || share("steal_fraction") > 0.1
+}
+
+/// Whether this process has the load's client threads.
+fn has_clients(pid: u32) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let mut names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
+    names.any(|name| name.starts_with("client-"))
 }
 
 fn number(value: &Value) -> f64 {
@@ -70,15 +78,15 @@ fn the_backlog_of_a_frozen_client_is_not_attributed_to_the_server() {
     let study = study(&world, "trials = 1\nattempts = 1\nsample_s = 1", OBJECTIVE);
     let mut run = world.tare(&["run", &study, "--out", "r"]);
     let run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // By then the data is prepared, and the load runs its steps of 1.25 s each.
-    std::thread::sleep(Duration::from_secs(4));
     let client = loop {
         std::thread::sleep(Duration::from_millis(50));
-        let is_trial = |pid: &u32| words_of(*pid).get(1).is_some_and(|word| word == "trial");
+        let is_trial = |pid: &u32| words_of(*pid).get(1).is_some_and(|word| word == "trial") && has_clients(*pid);
         if let Some(pid) = world.processes().into_iter().find(is_trial) {
             break pid;
         }
     };
+    // After the warm-up, the load runs its steps of 1.25 s each.
+    std::thread::sleep(Duration::from_secs(1));
     for _ in 0..2 {
         assert!(send(client, Signal::STOP));
         std::thread::sleep(Duration::from_millis(300));
