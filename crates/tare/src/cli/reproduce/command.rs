@@ -83,7 +83,8 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     }
     let experiments = chosen(args.name.as_deref())?;
     if args.list {
-        return view::list(&experiments, args.json).map(|()| Exit::Done);
+        let articles = claims::articles().map_err(|e| Problem::new(Exit::Usage, e))?;
+        return view::list(&experiments, &articles, args.json).map(|()| Exit::Done);
     }
     let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     interrupt::stop()?;

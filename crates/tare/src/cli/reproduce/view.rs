@@ -3,6 +3,7 @@
 use crate::cli::Problem;
 use crate::cli::output::{self, duration};
 use serde::Serialize;
+use std::collections::BTreeMap;
 use tare_findings::reproduce::{Claimed, Reproduced};
 use tare_report::words::reproduce as words;
 use tare_results::claim::{Cannot, Claim, Experiment, Predicted, Predictions};
@@ -60,7 +61,7 @@ fn print_claims(
 }
 
 /// Prints every claim with its source, without a verdict.
-pub(crate) fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem> {
+pub(crate) fn list(experiments: &[Experiment], articles: &BTreeMap<String, String>, json: bool) -> Result<(), Problem> {
     const FEW: usize = 1;
     let all = || experiments.iter().flat_map(|e| e.claims.iter().map(move |claim| (e, claim)));
     if json {
@@ -70,7 +71,7 @@ pub(crate) fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem
     let mut text = String::new();
     let mut before = None;
     for experiment in experiments {
-        let (heading, indent) = (heading_of(experiment), if experiments.len() > FEW { "  " } else { "" });
+        let (heading, indent) = (heading_of(experiment, articles), if experiments.len() > FEW { "  " } else { "" });
         if experiments.len() > FEW && before.as_ref() != Some(&heading) {
             text.push_str(&format!("{}{heading}\n", if before.is_some() { "\n" } else { "" }));
         }
@@ -91,14 +92,12 @@ pub(crate) fn list(experiments: &[Experiment], json: bool) -> Result<(), Problem
     output::lines(&text)
 }
 
-/// The title of the article, with which the source of its claims begins, and how to test all of them.
-fn heading_of(experiment: &Experiment) -> String {
-    let (Some(letter), Some(claim)) = (&experiment.article, experiment.claims.first()) else {
-        return "Other sources".to_owned();
-    };
-    let title = claim.source.split_once("), ").map_or(claim.source.as_str(), |(title, _)| title);
-    let title = title.replacen(" (", "\" (", 1);
-    format!("\"{title}), all its claims: tare reproduce {letter}")
+/// The title of the article, and how to test all of its claims.
+fn heading_of(experiment: &Experiment, articles: &BTreeMap<String, String>) -> String {
+    match experiment.article.as_ref().and_then(|letter| articles.get_key_value(letter)) {
+        Some((letter, title)) => format!("{title}, all its claims: tare reproduce {letter}"),
+        None => "Other sources".to_owned(),
+    }
 }
 
 /// Prints what would be run, and how long it would take.
