@@ -12,6 +12,7 @@ use super::rounding;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
+use tare_results::factor;
 use tare_results::metric;
 use tare_results::schema::Levels;
 use tare_stats::Interval;
@@ -173,7 +174,7 @@ fn pairs<'c, 'r>(conditions: &'c [ConditionTrials<'r>], base: Option<&'c Levels>
 fn option_by_load<'c>(conditions: &'c [ConditionTrials<'_>]) -> Option<&'c str> {
     let levels = || conditions.iter().map(|condition| condition.levels);
     let varying = factors::varying_factors(levels());
-    let mut options = levels().flat_map(|of| of.keys()).filter(|name| name.starts_with("option."));
+    let mut options = levels().flat_map(|of| of.keys()).filter(|name| factor::option(name).is_some());
     let first = options.next()?;
     let alone = options.all(|name| name == first) && varying.len() == 2;
     (alone && varying.iter().any(|factor| factors::LOADS.contains(&factor.as_str()))).then_some(first.as_str())

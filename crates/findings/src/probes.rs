@@ -6,6 +6,7 @@ use super::differences::{self, Difference, What};
 use super::ends;
 use serde::Serialize;
 use tare_results::Results;
+use tare_results::factor;
 use tare_results::probe::{Probe, ProbeUse};
 use tare_results::schema::{SampleRecord, TrialRecord};
 use tare_stats::Interval;
@@ -84,7 +85,7 @@ const CANNOT_MOVE: [&str; 15] = [
 
 /// Whether a level of this factor can change a probe's reading.
 pub fn can_move(factor: &str) -> bool {
-    !(CANNOT_MOVE.contains(&factor) || factor.starts_with("option."))
+    !(CANNOT_MOVE.contains(&factor) || factor::option(factor).is_some())
 }
 
 /// Whether a difference between two runs can move the probe.

@@ -17,6 +17,7 @@ mod earlier;
 mod error;
 pub mod events;
 mod everything;
+pub mod factor;
 pub mod hardware;
 pub mod laps;
 pub mod latencies;

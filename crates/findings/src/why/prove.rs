@@ -6,6 +6,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 use tare_results::Results;
+use tare_results::factor;
 use tare_results::schema::PlannedCondition;
 use tare_text::Value;
 
@@ -57,6 +58,14 @@ impl Change {
     /// A change whose value the user has to provide.
     fn of_a_person(key: &str) -> Self {
         Self { key: key.to_owned(), value: None }
+    }
+
+    /// The factor that varies the key.
+    pub fn factor(&self) -> String {
+        match self.key.strip_prefix(OPTIONS) {
+            Some(option) => factor::of_option(option),
+            None => self.key.split_once('.').map_or(self.key.as_str(), |(_, name)| name).to_owned(),
+        }
     }
 
     /// The value, or a placeholder for it.
@@ -269,7 +278,7 @@ impl Known<'_, '_> {
     /// The server's memory in huge pages, or in none.
     fn huge_pages(&self, huge: bool) -> Change {
         let by_option = ["huge_pages", "large_pages"];
-        let varied = by_option.into_iter().find(|name| self.side.levels.contains_key(&format!("option.{name}")));
+        let varied = by_option.into_iter().find(|name| self.side.levels.contains_key(&factor::of_option(name)));
         let shared = self.of_engine([Some("huge_pages"), None, None]);
         match varied.or(shared) {
             Some(option) => Change::to(&format!("{OPTIONS}{option}"), if huge { "on" } else { "off" }),
@@ -279,10 +288,7 @@ impl Known<'_, '_> {
 
     /// The factor of the study that varies a key, with the level of this condition.
     fn factor_of(&self, change: &Change) -> Option<(String, &String)> {
-        let name = match change.key.strip_prefix(OPTIONS) {
-            Some(option) => format!("option.{option}"),
-            None => change.key.split_once('.')?.1.to_owned(),
-        };
+        let name = change.factor();
         let level = self.side.levels.get(&name)?;
         Some((name, level))
     }

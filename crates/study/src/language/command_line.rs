@@ -8,6 +8,7 @@ use super::settings::Settings;
 use super::spec::{CommandLineKey, Factor, Study};
 use super::target::Target;
 use super::{check, fields};
+use tare_results::factor;
 use tare_text::Value;
 
 impl Parser<'_> {
@@ -92,7 +93,7 @@ impl Parser<'_> {
                 Ok(())
             }
             ("factors", _) => {
-                self.study.requested_options.extend(key.strip_prefix("option.").map(str::to_owned));
+                self.study.requested_options.extend(factor::option(key).map(str::to_owned));
                 self.set_factor(key, value.split(',').map(Value::of_word).collect(), &format!("--set factors.{key}"));
                 Ok(())
             }

@@ -8,6 +8,7 @@ use super::target::Target;
 use super::{decide, fields, machine, refused};
 use std::ops::Range;
 use std::path::Path;
+use tare_results::factor;
 use tare_results::question::{self, Question};
 use tare_text::{Keyed, Value};
 use toml::Spanned;
@@ -339,7 +340,7 @@ impl<'a> Parser<'a> {
             let name = key.get_ref().as_ref();
             if let ("option", DeValue::Table(options)) = (name, value.get_ref()) {
                 for (option, value) in options {
-                    factors.push(self.factor(&format!("option.{}", option.get_ref()), value)?);
+                    factors.push(self.factor(&factor::of_option(option.get_ref()), value)?);
                 }
             } else {
                 factors.push(self.factor(name, value)?);

@@ -3,6 +3,7 @@
 use super::key::Field;
 use super::settings::Settings;
 use super::{fields, machine};
+use tare_results::factor;
 use tare_text::Value;
 
 /// One setting of a condition, named either by a key of a study's table or by a factor.
@@ -33,7 +34,7 @@ impl Target {
 
     /// The setting that a factor changes, if it is neither a named placement nor a named build.
     pub(crate) fn of_factor(name: &str) -> Self {
-        match name.strip_prefix("option.") {
+        match factor::option(name) {
             Some(option) => Self::Option(option.to_owned()),
             None => fields::factor(name).map_or_else(|| Self::Machine(name.to_owned()), Self::Key),
         }

@@ -11,6 +11,7 @@ use tare_drive::capture::lines;
 use tare_engine::Engine;
 use tare_noise::{Availability, System};
 use tare_results::cache_lines::NO_SAMPLING;
+use tare_results::factor;
 use tare_results::schema::LeftOut;
 use tare_topology::Machine;
 
@@ -65,7 +66,7 @@ fn check_options(study: &Study) -> Result<(), String> {
         return Ok(());
     }
     let named = base.options.keys().map(String::as_str);
-    for option in named.chain(factors().filter_map(|factor| factor.name.strip_prefix("option."))) {
+    for option in named.chain(factors().filter_map(|factor| factor::option(&factor.name))) {
         if !knows(engine, option, base.binary.as_ref())? {
             return Err(unknown_option(engine, option, base.binary.as_deref()));
         }
@@ -167,7 +168,7 @@ fn leave_out_options(study: &mut Study, why: &str) -> Result<Vec<String>, String
     let mut kept_factors = |factors: &[Factor]| -> Result<Vec<Factor>, String> {
         let mut kept = Vec::new();
         for factor in factors {
-            match factor.name.strip_prefix("option.") {
+            match factor::option(&factor.name) {
                 Some(option) if unknown(option, "factor option")? => {}
                 _ => kept.push(factor.clone()),
             }

@@ -4,6 +4,7 @@ use super::limits;
 use crate::language::fields;
 use crate::language::settings::Settings;
 use crate::language::spec::{DesignKind, Factor, Study, WARMUP_RUNS};
+use tare_results::factor;
 use tare_results::schema::Levels;
 use tare_text::Value;
 
@@ -85,7 +86,7 @@ pub(super) fn is_for(entry: &[Factor], settings: &Settings) -> bool {
 }
 
 fn value(settings: &Settings, name: &str) -> Option<Value> {
-    match name.strip_prefix("option.") {
+    match factor::option(name) {
         Some(option) => settings.engine.options.get(option).map(|value| Value::of_word(value)),
         None => fields::factor(name).and_then(|field| field.get(settings)),
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use tare_drive::workload::AnyLoad;
 use tare_drive::workload::sessions::Pace;
 use tare_findings::probes::can_move;
+use tare_results::factor;
 use tare_results::probe::{Probe, ProbeUse};
 use tare_results::schema::Plan;
 use tare_study::language::decide::Decide;
@@ -134,7 +135,7 @@ pub fn study(mut study: Study, a: &[Side], b: &[Side]) -> Result<Study, Problem>
     study.decide = None;
     study.compare("ab", title, vec![condition("a", a), condition("b", b)]);
     for (name, side) in a.iter().map(|side| ("--a", side)).chain(b.iter().map(|side| ("--b", side))) {
-        study.requested_options.extend(side.factor.strip_prefix("option.").map(str::to_owned));
+        study.requested_options.extend(factor::option(&side.factor).map(str::to_owned));
         study.apply(&mut study.base.clone(), &side.factor, &side.value()).map_err(|expected| {
             Problem::new(Exit::Usage, format!("{side} is not a side")).at(name).expected(expected)
         })?;

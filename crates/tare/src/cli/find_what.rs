@@ -2,6 +2,7 @@
 
 use super::ab_sides;
 use super::{Exit, Problem};
+use tare_results::factor;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::{Factor, Study};
 use tare_text::Value;
@@ -47,7 +48,7 @@ pub fn what(text: &str) -> Result<What, String> {
 /// Parses an option of the engine with its values, the argument of `--option`.
 pub fn option(text: &str) -> Result<What, String> {
     match text.split_once('=') {
-        Some((name, levels)) if !name.is_empty() && !levels.is_empty() => what(&format!("option.{text}")),
+        Some((name, levels)) if !name.is_empty() && !levels.is_empty() => what(&factor::of_option(text)),
         _ => Err("expected NAME=VALUE,VALUE".to_owned()),
     }
 }
@@ -96,7 +97,7 @@ pub fn study(
                 .expected("each candidate once")
                 .advice("compare a candidate with itself with: tare ab"));
         }
-        study.requested_options.extend(factor.name.strip_prefix("option.").map(str::to_owned));
+        study.requested_options.extend(factor::option(&factor.name).map(str::to_owned));
         for level in &factor.levels {
             study.apply(&mut study.base.clone(), &factor.name, level).map_err(|expected| {
                 Problem::new(Exit::Usage, format!("{}={level} cannot be a candidate", factor.name)).expected(expected)

@@ -227,17 +227,10 @@ fn of_two_conditions(mut study: Study, planned: &Plan, trial: &Trial) -> Result<
     study.base = base;
     let factor = |name: String, level: Value| Factor { name, levels: vec![level] };
     let side = |letter: &str| factor(SIDE.to_owned(), Value::Text(letter.to_owned()));
-    let changed = trial.changes.iter().map(|change| factor(factor_of(change), value_of(change)));
+    let changed = trial.changes.iter().map(|change| factor(change.factor(), value_of(change)));
     let conditions = vec![vec![side("a")], std::iter::once(side("b")).chain(changed).collect()];
     study.compare("why", words::plan(trial), conditions);
     Ok(study)
-}
-
-fn factor_of(change: &Change) -> String {
-    match change.key.strip_prefix("engine.options.") {
-        Some(option) => format!("option.{option}"),
-        None => change.key.rsplit('.').next().unwrap_or(&change.key).to_owned(),
-    }
 }
 
 fn value_of(change: &Change) -> Value {

@@ -3,6 +3,7 @@
 use super::TrialError;
 use tare_drive::workload::Settle;
 use tare_engine::{EngineError, Server};
+use tare_results::factor;
 use tare_results::schema::AppliedSetting;
 use tare_results::settled::SettledRecord;
 use tare_study::language::settings::EngineSettings;
@@ -14,7 +15,7 @@ pub(crate) fn option(server: &dyn Server, option: &str, level: &str) -> Result<A
         Some(value) => format!("the server reports {value}"),
         None => "not verified: the server was started with it, but has no variable of this name".to_owned(),
     };
-    Ok(AppliedSetting::new(format!("option.{option}"), level, verified))
+    Ok(AppliedSetting::new(factor::of_option(option), level, verified))
 }
 
 /// How the trial waited for the server to settle before the first sample; not settling is not an error.

@@ -12,6 +12,7 @@ use tare_drive::sut::SharedAffinities;
 use tare_drive::workload::LoadError;
 use tare_engine::{EngineError, RunningServer, Server, TlsMode};
 use tare_noise::{HostLock, ThreadAffinities};
+use tare_results::factor;
 use tare_results::schema::{AppliedSetting, TrialRecord};
 use tare_study::language::settings::Settings;
 use tare_topology::ResolvedPlacement;
@@ -110,7 +111,7 @@ fn as_requested(
         return Err(EngineError::OptionRefused { engine, option: option.to_owned(), reason }.into());
     }
     let verified = format!("the running server reports {found}; it was not set");
-    Ok(AppliedSetting::new(format!("option.{option}"), level, verified))
+    Ok(AppliedSetting::new(factor::of_option(option), level, verified))
 }
 
 /// What a study sets and verifies on a server that it starts, but not on this one.

@@ -1,0 +1,13 @@
+//! Names of factors that vary an option of the engine: `option.NAME`.
+
+const OPTION: &str = "option.";
+
+/// The option that the factor varies; none for other factors.
+pub fn option(factor: &str) -> Option<&str> {
+    factor.strip_prefix(OPTION)
+}
+
+/// The factor that varies this option of the engine.
+pub fn of_option(option: &str) -> String {
+    format!("{OPTION}{option}")
+}
