@@ -1,6 +1,6 @@
 //! Whether B differs from A, decided from pairs of trials that were added until the question was settled.
 
-use crate::state::{self, State};
+use crate::state::{self, Failure, State};
 use tare_results::metric::{self, Better};
 use tare_results::pairs::{Measured, Pairs, Stop};
 use tare_results::schema::{Plan, Settle, TrialRecord};
@@ -125,11 +125,11 @@ pub struct Anew {
 }
 
 /// An attempt without a result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct FailedAttempt {
     pub trial: usize,
     pub attempt: u32,
-    pub reason: String,
+    pub reason: Failure,
     /// Its log, as a path in the results directory.
     pub log: String,
 }

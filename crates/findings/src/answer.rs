@@ -104,7 +104,7 @@ fn verdict_at(rate: f64, context: &AnswerContext, conditions: &[ConditionTrials<
     let Some(name) = headline_metric(&collect::all_metrics(conditions)) else {
         return Verdict::Untested(match context.attempts {
             0 => Untested::NoTrial,
-            attempts => Untested::NoneOk { attempts, disturbed: context.put_aside },
+            attempts => Untested::NoneOk { attempts, disturbed: context.set_aside },
         });
     };
     let measured: Vec<ConditionTrials<'_>> =

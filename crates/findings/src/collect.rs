@@ -21,7 +21,7 @@ pub struct ConditionTrials<'a> {
     /// Gave no result; counted and listed.
     pub failed: Vec<&'a TrialRecord>,
     /// Disturbed and set aside for another attempt; counted and listed.
-    pub put_aside: Vec<&'a TrialRecord>,
+    pub set_aside: Vec<&'a TrialRecord>,
     /// Whether its trials ran in blocks with those of the other conditions.
     pub blocked: bool,
     /// Whether single values are corrected for the largest effect that disturbances can have (`taken`).
@@ -67,7 +67,7 @@ pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
                 factors: Arc::clone(&factors),
                 ok: Vec::new(),
                 failed: Vec::new(),
-                put_aside: Vec::new(),
+                set_aside: Vec::new(),
                 blocked,
                 at_best: false,
             });
@@ -76,7 +76,7 @@ pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
         let condition = &mut conditions[index];
         match (trial.outcome, state::of(trial)) {
             (_, State::Failed(_)) => condition.failed.push(trial),
-            (Outcome::Disturbed, _) => condition.put_aside.push(trial),
+            (Outcome::Disturbed, _) => condition.set_aside.push(trial),
             _ => condition.ok.push(trial),
         }
     }

@@ -168,15 +168,3 @@ fn differences(first: &Environment, second: &Environment) -> Vec<String> {
     }
     found
 }
-
-impl HostRow {
-    /// What deviates from the other machines; empty if nothing does.
-    pub fn odd_words(&self) -> &'static str {
-        match (self.odd_level, self.odd_spread) {
-            (true, true) => "level and spread",
-            (true, false) => "level",
-            (false, true) => "spread",
-            (false, false) => "",
-        }
-    }
-}

@@ -116,7 +116,7 @@ mod tests {
                 factors: [].into(),
                 ok: records[place].iter().collect(),
                 failed: Vec::new(),
-                put_aside: Vec::new(),
+                set_aside: Vec::new(),
                 blocked: true,
                 at_best: false,
             });

@@ -118,7 +118,7 @@ mod tests {
             factors: [].into(),
             ok: trials.iter().collect(),
             failed: Vec::new(),
-            put_aside: Vec::new(),
+            set_aside: Vec::new(),
             blocked: true,
             at_best: false,
         }

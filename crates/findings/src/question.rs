@@ -28,7 +28,7 @@ pub(super) struct AnswerContext {
     pub has_pilot: bool,
     pub attempts: usize,
     /// Attempts that were disturbed and are to be repeated.
-    pub put_aside: usize,
+    pub set_aside: usize,
     pub unrealizable: usize,
 }
 
@@ -44,7 +44,7 @@ impl AnswerContext {
             look: results.plan.as_ref().and_then(|plan| Look::of(plan, &results.trials)),
             has_pilot: results.plan.as_ref().is_some_and(|plan| plan.decision.is_some()),
             attempts: results.trials.len(),
-            put_aside: results.trials.iter().filter(|trial| trial.outcome == Outcome::Disturbed).count(),
+            set_aside: results.trials.iter().filter(|trial| trial.outcome == Outcome::Disturbed).count(),
             unrealizable: planned.filter(|condition| !condition.realizable).count(),
         }
     }

@@ -1,17 +1,26 @@
 //! The state of a trial (clean, disturbed or failed), used by every table, page and JSON document.
 
-use crate::figures::figure;
 use tare_results::metric::{self, Better};
 use tare_results::schema::{Outcome, TrialRecord};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum State {
     /// No disturbance above the limits of the study.
     Clean,
     /// A disturbance above a limit, with its source and size. The trial counts if no attempt at a clean one was left.
     Disturbed(String),
     /// No result; it never counts.
-    Failed(String),
+    Failed(Failure),
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Failure {
+    /// The trial itself failed, for this reason.
+    Recorded(String),
+    /// A metric of this sample is not a number.
+    NotANumber { metric: String, sample: usize },
+    /// Nothing was done in this sample.
+    Nothing { metric: String, sample: usize, value: f64 },
 }
 
 /// Whether an analysed trial counts although it was disturbed. Equals [`of`] for such trials, without checking all
@@ -25,7 +34,7 @@ pub fn is_disturbed(analysed: &TrialRecord) -> bool {
 pub fn of(trial: &TrialRecord) -> State {
     let reason = || trial.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned());
     match trial.outcome {
-        Outcome::Failed => State::Failed(reason()),
+        Outcome::Failed => State::Failed(Failure::Recorded(reason())),
         Outcome::Disturbed => State::Disturbed(reason()),
         Outcome::Ok => match (unusable(trial), &trial.reason) {
             (Some(why), _) => State::Failed(why),
@@ -35,17 +44,17 @@ pub fn of(trial: &TrialRecord) -> State {
     }
 }
 
-fn unusable(trial: &TrialRecord) -> Option<String> {
+fn unusable(trial: &TrialRecord) -> Option<Failure> {
     trial.measured().find_map(|(sample, name, value)| {
         if !value.is_finite() {
-            return Some(format!("{name} of sample {sample} is not a number"));
+            return Some(Failure::NotANumber { metric: name.to_owned(), sample });
         }
         if value > 0.0 {
             return None;
         }
         let described = metric::describe(name);
         let nothing = described.is_primary() && described.better == Better::Higher;
-        nothing.then(|| format!("{name} of sample {sample} is {}: nothing was done", figure(value, described.unit)))
+        nothing.then(|| Failure::Nothing { metric: name.to_owned(), sample, value })
     })
 }
 
@@ -73,13 +82,19 @@ mod tests {
         assert_eq!(of(&trial(Outcome::Ok, None, 10.0)), State::Clean);
         assert_eq!(of(&trial(Outcome::Ok, Some("hog"), 10.0)), State::Disturbed("hog".into()));
         assert_eq!(of(&trial(Outcome::Disturbed, Some("hog"), 10.0)), State::Disturbed("hog".into()));
-        assert_eq!(of(&trial(Outcome::Failed, Some("died"), 10.0)), State::Failed("died".into()));
+        assert_eq!(of(&trial(Outcome::Failed, Some("died"), 10.0)), State::Failed(Failure::Recorded("died".into())));
     }
 
     #[test]
     fn no_throughput_and_no_number_fail_the_trial() {
-        for value in [0.0, f64::NAN, f64::INFINITY] {
-            assert!(matches!(of(&trial(Outcome::Ok, None, value)), State::Failed(why) if why.contains("sample 3")));
+        let failed = |value: f64| match of(&trial(Outcome::Ok, None, value)) {
+            State::Failed(failure) => failure,
+            counts => panic!("{counts:?}"),
+        };
+        let metric = || "tps".to_owned();
+        assert_eq!(failed(0.0), Failure::Nothing { metric: metric(), sample: 3, value: 0.0 });
+        for value in [f64::NAN, f64::INFINITY] {
+            assert_eq!(failed(value), Failure::NotANumber { metric: metric(), sample: 3 });
         }
         let mut lower = trial(Outcome::Ok, None, 10.0);
         lower.samples[0].metrics.insert("loss".into(), 0.0);

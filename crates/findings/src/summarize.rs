@@ -127,7 +127,7 @@ fn condition_summary<'a>(
         disturbed_trials: disturbed,
         failed_trials: counting.lost(),
         failed_attempts: condition.failed.len(),
-        set_aside_trials: condition.put_aside.len(),
+        set_aside_trials: condition.set_aside.len(),
     }
 }
 

@@ -1,6 +1,5 @@
 //! Where threads ran: a table of the sampled CPUs, and features that may explain a mode.
 
-use super::machine_view::relation_words;
 use super::mode::Shared;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_cpuset::CpuSet;
@@ -230,4 +229,16 @@ pub(crate) fn covariate_means(samples: &[SampleRecord]) -> BTreeMap<String, f64>
         entry.1 += 1;
     }
     sums.into_iter().map(|(name, (sum, n))| (name, sum / n as f64)).collect()
+}
+/// The relation of two CPUs as part of a sentence: "on one PU".
+fn relation_words(relation: Pairing) -> &'static str {
+    match relation {
+        Pairing::SamePu => "on one PU",
+        Pairing::SmtSibling | Pairing::SameCore => "on two PUs of one core",
+        Pairing::SameCache => "on two cores under one cache",
+        Pairing::OtherCache => "on two cores of one node, under different caches",
+        Pairing::SameNode => "on two cores of one node",
+        Pairing::OtherNode => "on different nodes",
+        Pairing::None => "on different PUs",
+    }
 }

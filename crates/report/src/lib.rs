@@ -5,6 +5,7 @@
 
 pub mod charts;
 pub mod export;
+pub mod figures;
 pub mod html;
 pub mod json;
 mod tables;

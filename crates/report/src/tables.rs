@@ -1,5 +1,6 @@
 //! Tables as values: built here once, and drawn by the terminal, the page and the exports.
 
+use crate::figures::{Scale, change, changes_of, figure, is_known, times};
 use crate::terminal::plain;
 use crate::words::find::shown_interval;
 use crate::words::{between, build_verdict, hash, lines, why};
@@ -10,7 +11,6 @@ use tare_findings::condition::{ConditionSummary, Spread};
 use tare_findings::counters::{CounterCell, CounterTable};
 use tare_findings::effects::Effect;
 use tare_findings::factors::words_of;
-use tare_findings::figures::{Scale, change, changes_of, decimal, figure, is_known, percent, times};
 use tare_findings::grid::PlacementGrid;
 use tare_findings::history::{MetricHistory, Segment};
 use tare_findings::lines::LineSummary;
@@ -21,6 +21,7 @@ use tare_findings::time::{ConditionTime, Counted, EventSide};
 use tare_findings::why::{EventChange, PartChange, Why};
 use tare_results::metric;
 use tare_stats::{Estimate, Interval};
+use tare_text::{decimal, percent};
 
 #[derive(Clone, Copy)]
 pub enum Head<'a> {

@@ -72,11 +72,11 @@ fn a_pair_with_a_disturbed_trial_counts_and_is_marked() {
         started_at: format!("2026-01-01T00:00:{second:02}Z"),
         ..record(&plan, trial, 100.0)
     };
-    let put_aside = TrialRecord { outcome: Outcome::Disturbed, reason: Some("another process".into()), ..at(0, 1) };
-    let mut records = vec![put_aside.clone(), at(1, 3), at(2, 5), at(3, 7)];
+    let set_aside = TrialRecord { outcome: Outcome::Disturbed, reason: Some("another process".into()), ..at(0, 1) };
+    let mut records = vec![set_aside.clone(), at(1, 3), at(2, 5), at(3, 7)];
     assert_eq!(Pairs::of(&plan, &rule(), &records).measured.len(), 1, "it is to run again");
     // Counted as it was measured: the first of its pair, whenever the record was written.
-    records.push(TrialRecord { outcome: Outcome::Ok, attempt: 2, ..put_aside });
+    records.push(TrialRecord { outcome: Outcome::Ok, attempt: 2, ..set_aside });
     let pairs = Pairs::of(&plan, &rule(), &records);
     let found: Vec<(bool, bool)> = pairs.measured.iter().map(|pair| (pair.b_first, pair.is_disturbed())).collect();
     assert_eq!(found, [(false, true), (true, false)]);

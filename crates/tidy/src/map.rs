@@ -18,7 +18,7 @@ pub const CRATES: &[(&str, &str)] = &[
     ("drive", "text files counters-study stats latency load cpuset topology noise engine results"),
     ("study", "text stats cpuset topology noise engine results drive"),
     ("findings", "text stats latency cpuset topology results"),
-    ("report", "text files stats topology results findings"),
+    ("report", "text files stats cpuset topology results findings"),
     ("tare", "text files stats latency load cpuset topology noise engine results drive study findings report"),
     ("tidy", ""),
 ];

@@ -257,7 +257,7 @@ pub struct DisturbedSide {
     pub counted: usize,
     pub of: usize,
     /// Set aside for another attempt.
-    pub put_aside: usize,
+    pub set_aside: usize,
     /// The program that disturbed most of these attempts; none if no program is known.
     pub program: Option<MostDisturbing>,
 }

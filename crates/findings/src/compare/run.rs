@@ -266,7 +266,7 @@ fn unprobed(pairs: &[Pair], probe: Option<Probe>, notes: &[Note]) -> Option<Note
 /// The disturbed attempts of a side's conditions; none if there are none.
 fn disturbed(conditions: &[&ConditionTrials<'_>], side: Read<'_>) -> Option<Note> {
     let counted: Vec<&TrialRecord> = conditions.iter().flat_map(|condition| condition.disturbed()).collect();
-    let aside: Vec<&TrialRecord> = conditions.iter().flat_map(|condition| condition.put_aside.clone()).collect();
+    let aside: Vec<&TrialRecord> = conditions.iter().flat_map(|condition| condition.set_aside.clone()).collect();
     let programs = by_program(counted.iter().chain(&aside).map(|trial| &trial.disturbed_by));
     let most = programs.first().map(|most| MostDisturbing {
         program: most.program.to_owned(),
@@ -280,7 +280,7 @@ fn disturbed(conditions: &[&ConditionTrials<'_>], side: Read<'_>) -> Option<Note
             results: side.side.results.path.display().to_string(),
             counted: counted.len(),
             of: conditions.iter().map(|condition| condition.ok.len()).sum(),
-            put_aside: aside.len(),
+            set_aside: aside.len(),
             program: most,
         },
     })

@@ -1,7 +1,7 @@
 //! A value axis: range, ticks, and whether it starts at zero.
 
+use crate::figures::Scale;
 use maud::{Markup, html};
-use tare_findings::figures::Scale;
 
 /// If the span of the data is below this share of the largest value, it would be invisible on an axis that starts at
 /// zero.

@@ -3,12 +3,13 @@
 use super::axis::{Axis, px, shown};
 use super::frame::Frame;
 use super::marks;
+use crate::figures::Scale;
 use maud::{Markup, html};
 use tare_findings::condition::MetricSummary;
-use tare_findings::figures::{Scale, count, percent};
 use tare_findings::mode::{Middle, Mode};
 use tare_results::schema::TrialRecord;
 use tare_stats::Interval;
+use tare_text::{count, percent};
 
 const TOP: f64 = 10.0;
 /// Name and figures are next to the marks, or above them on a small screen.

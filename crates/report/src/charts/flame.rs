@@ -4,7 +4,7 @@
 
 use super::flame_tree::{self, Frame, Look, Node};
 use maud::Markup;
-use tare_findings::figures::percent;
+use tare_text::percent;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Width {

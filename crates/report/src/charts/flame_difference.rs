@@ -2,8 +2,8 @@
 //! of the two is larger, so that functions that only one of them executes are visible too.
 
 use super::flame_tree::{self, Frame, Look, Node};
+use crate::figures::figure;
 use maud::Markup;
-use tare_findings::figures::figure;
 use tare_findings::why::ChainTime;
 
 /// Weights of boxes are in nanoseconds.

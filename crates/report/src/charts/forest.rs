@@ -5,9 +5,10 @@ use super::dots::shortened;
 use super::frame::{Frame, LETTER};
 use super::marks;
 use super::ratio_axis::{RatioAxis, with_ends};
+use crate::figures::times;
 use maud::{Markup, html};
-use tare_findings::figures::{count, times};
 use tare_stats::Interval;
+use tare_text::count;
 
 /// Labels are on the left and figures on the right, or both above their line on a narrow page.
 const WIDE: Frame = Frame { width: 960.0, left: 330.0, right: 800.0, slim: false };

@@ -1,9 +1,10 @@
 //! A heat map: a table whose cells are darker for larger values and also contain the figures.
 
 use super::axis::px;
+use crate::figures::change;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
-use tare_findings::figures::{change, percent};
+use tare_text::percent;
 
 /// Height of a cell; its width depends on the figures.
 const HEIGHT: f64 = 24.0;

@@ -4,8 +4,8 @@ use super::axis::{Axis, px, through};
 use super::dots::shortened;
 use super::frame::Frame;
 use super::marks;
+use crate::figures::change;
 use maud::{Markup, html};
-use tare_findings::figures::change;
 use tare_findings::history::{MetricHistory, Segment};
 
 const HEIGHT: f64 = 264.0;

@@ -1,7 +1,7 @@
 //! The positions of the boxes of a machine: nested, children side by side, wrapped into equally full rows.
 
+use crate::charts::machine_view::{BoxKind, MachineBox};
 use std::collections::BTreeMap;
-use tare_findings::machine_view::{BoxKind, MachineBox};
 
 const PU_WIDTH: f64 = 46.0;
 const PU_HEIGHT: f64 = 46.0;

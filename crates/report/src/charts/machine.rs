@@ -6,12 +6,12 @@
 use super::axis::px;
 pub(crate) use super::layout::Layout;
 use super::layout::{PAD, Rect};
+use crate::charts::machine_view::BoxKind;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
-use tare_findings::figures::percent;
-use tare_findings::machine_view::BoxKind;
 use tare_findings::threads::{ThreadSummary, main_cpu};
 use tare_results::schema::ThreadClass;
+use tare_text::percent;
 
 /// A drawing that is narrower than this is enlarged.
 const COMFORTABLE: f64 = 420.0;

@@ -17,6 +17,7 @@ pub(crate) mod heat;
 pub(crate) mod history;
 mod layout;
 pub(crate) mod machine;
+pub(crate) mod machine_view;
 pub(crate) mod marks;
 pub mod pairs;
 pub(crate) mod queries;

@@ -4,7 +4,7 @@ use super::axis::px;
 use super::frame::Frame;
 use super::marks;
 use maud::{Markup, html};
-use tare_findings::figures::percent;
+use tare_text::percent;
 
 /// Names of queries and the marks of their conditions are on the left.
 const WIDE: Frame = Frame { width: 960.0, left: 150.0, right: 930.0, slim: false };

@@ -4,9 +4,9 @@
 use super::axis::{Axis, px};
 use super::frame::Frame;
 use super::marks;
+use crate::figures::figure;
 use crate::words::searches::step_remarks;
 use maud::{Markup, html};
-use tare_findings::figures::figure;
 use tare_results::search::{Limit, SearchRecord, StepRecord};
 
 const WIDE: Frame = Frame::WIDE;

@@ -1,10 +1,11 @@
 //! A comparison for pull requests: a Markdown table, and GitHub commands that annotate a check.
 
 use super::markdown::escaped;
+use crate::figures::{Scale, change, changes_of};
 use crate::words;
 use std::fmt::Write;
 use tare_findings::compare::{Gate, Losses, MetricComparison, Verdict};
-use tare_findings::figures::{Scale, change, changes_of, count};
+use tare_text::count;
 
 /// A judged metric of a side, with the side's name.
 pub type Judged<'a> = (&'a str, &'a MetricComparison);

@@ -1,6 +1,7 @@
 //! JUnit XML for CI systems: one suite per condition, one case per attempt at a trial.
 
 use super::source::Source;
+use crate::words::failure;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
 use std::io::{self, Write};
@@ -24,7 +25,7 @@ pub(crate) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> 
 }
 
 fn suite(xml: &mut Writer<&mut dyn Write>, source: &Source<'_>, condition: &ConditionTrials<'_>) -> io::Result<()> {
-    let (ok, failed, aside) = (&condition.ok, &condition.failed, &condition.put_aside);
+    let (ok, failed, aside) = (&condition.ok, &condition.failed, &condition.set_aside);
     let all = || ok.iter().chain(failed).chain(aside);
     let name = format!("{} {}", source.results.study, condition.name);
     let mut start = BytesStart::new("testsuite");
@@ -65,7 +66,8 @@ fn case(xml: &mut Writer<&mut dyn Write>, suite: &str, trial: &TrialRecord, not_
     start.push_attribute(("time", seconds(trial.elapsed_s).as_str()));
     let Some(not_ok) = not_ok else { return xml.write_event(Event::Empty(start)) };
     let reason = match state::of(trial) {
-        State::Failed(reason) | State::Disturbed(reason) => clean(&reason),
+        State::Failed(reason) => clean(&failure(&reason)),
+        State::Disturbed(reason) => clean(&reason),
         State::Clean => String::new(),
     };
     xml.write_event(Event::Start(start))?;

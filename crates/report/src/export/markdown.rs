@@ -4,7 +4,7 @@ use super::source::Source;
 use crate::tables::Cell;
 use crate::words::{answer, warnings};
 use std::io::{self, Write};
-use tare_findings::figures::count;
+use tare_text::count;
 
 /// Writes the answer, the warnings, and the means of the primary metrics by condition.
 pub(crate) fn write(source: &Source<'_>, out: &mut dyn Write) -> io::Result<()> {

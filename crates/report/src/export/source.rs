@@ -1,13 +1,14 @@
 //! The input of an export: results, their summary, and the selected metrics.
 
+use crate::figures::Scale;
 use crate::tables::Cell;
 use std::collections::HashSet;
 use tare_findings::collect;
 use tare_findings::condition::{ByName, ConditionSummary, MetricSummary};
-use tare_findings::figures::{Scale, percent};
 use tare_findings::summary::Summary;
 use tare_results::Results;
 use tare_results::metric::describe;
+use tare_text::percent;
 
 pub struct Source<'a> {
     pub results: &'a Results,

@@ -6,6 +6,7 @@ use super::columns::{
     SUMMARY, THREAD, TRIAL, TidyRow, VALUE, VALUE_OF_TRIAL, factor_column,
 };
 use super::source::Source;
+use crate::words::failure;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
 use tare_findings::collect;
@@ -134,7 +135,7 @@ fn records<E>(table: Table, source: &Source<'_>, emit: &mut dyn FnMut(&TidyRow<'
             // A failed trial is a result: without it a comparison would not know that a side lost some.
             match state::of(trial) {
                 State::Failed(why) if failed.contains(&std::ptr::from_ref(trial)) => {
-                    emit(&TidyRow { failed: Some(&why), ..row })?;
+                    emit(&TidyRow { failed: Some(&failure(&why)), ..row })?;
                 }
                 _ => {}
             }

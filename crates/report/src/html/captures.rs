@@ -7,6 +7,7 @@ use super::scroll::Head::{L, R};
 use super::scroll::{captioned, drawn, row, table};
 use crate::charts::flame::{self, Width};
 use crate::charts::flame_difference;
+use crate::figures::times;
 use crate::tables;
 use crate::words::{between, lines, waits, wakes};
 use maud::{Markup, html};
@@ -14,13 +15,13 @@ use tare_findings::builds::{BuildComparison, Changed};
 use tare_findings::captures::{CaptureSummary, GrowthRanking, Profiled};
 use tare_findings::compare::Side;
 use tare_findings::factors::words_of;
-use tare_findings::figures::{count, decimal, percent, times};
 use tare_findings::lines::LinesSummary;
 use tare_findings::time;
 use tare_findings::waits::{ClassTime, WaitsSummary};
 use tare_findings::wakes::WakesSummary;
 use tare_findings::why;
 use tare_results::captures::{FOLDED, WALL};
+use tare_text::{count, decimal, percent};
 
 const FLAME_BYTES: usize = 150_000;
 const COLOURS: &str =

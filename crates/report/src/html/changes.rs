@@ -3,13 +3,13 @@
 use super::document::document;
 use super::scroll::scroll;
 use crate::charts::heat::{self, Figures, Heat};
+use crate::figures::{change, changes_of};
 use crate::words;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tare_findings::compare::ConditionPair;
 use tare_findings::compare::groups::letters;
 use tare_findings::compare::{AgainstFirst, Grouped, InGroups, ManyComparison};
-use tare_findings::figures::{change, changes_of};
 use tare_results::metric::{self, Better};
 use tare_stats::ratio::Verdict;
 

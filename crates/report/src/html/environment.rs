@@ -5,8 +5,8 @@ use super::scroll::Head::{L, R};
 use super::scroll::{row, table};
 use maud::{Markup, html};
 use std::collections::{BTreeMap, BTreeSet};
-use tare_findings::figures::count;
 use tare_results::server::ServerRecord;
+use tare_text::count;
 
 /// Up to this many settings are shown unfolded.
 const OPEN: usize = 12;

@@ -3,7 +3,7 @@
 use super::given::Page;
 use crate::words;
 use maud::{Markup, html};
-use tare_findings::figures::count;
+use tare_text::count;
 
 pub(super) fn section(page: &Page<'_>) -> Markup {
     let screen = words::first_screen(page.summary, page.results);

@@ -1,11 +1,11 @@
 //! The input of every section of the page.
 
+use crate::charts::machine_view::{self, MachineBox};
 use crate::charts::marks;
 use maud::{Markup, html};
 use std::collections::HashMap;
 use tare_findings::collect::{self, ConditionTrials};
 use tare_findings::condition::MetricSummary;
-use tare_findings::machine_view::{self, MachineBox};
 use tare_findings::summary::Summary;
 use tare_results::Results;
 

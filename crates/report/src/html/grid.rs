@@ -2,10 +2,10 @@
 
 use super::given::Page;
 use super::scroll::scroll;
+use crate::figures::Scale;
 use crate::tables;
 use maud::{Markup, html};
 use tare_findings::factors::words_of;
-use tare_findings::figures::Scale;
 use tare_findings::grid::{GridCell, PlacementGrid, place_words};
 
 const LISTED: usize = 12;

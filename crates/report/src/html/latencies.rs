@@ -6,10 +6,11 @@ use super::scroll::Head::{L, R};
 use super::scroll::{row, table};
 use crate::charts::distribution::{self, DistributionLine, LINES};
 use crate::charts::frame::Frame;
+use crate::figures::figure;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tare_findings::distributions::Distribution;
-use tare_findings::figures::{count, figure};
+use tare_text::count;
 
 /// Maximum conditions drawn; `tare show --json` has all.
 const CONDITIONS: usize = 3 * LINES;

@@ -5,13 +5,15 @@ use super::given::Page;
 use super::scroll::Head::{L, R};
 use super::scroll::{row, scroll, table};
 use crate::charts::machine::Layout;
+use crate::figures::figure;
 use maud::{Markup, html};
 use tare_findings::collect::{self, ConditionTrials};
 use tare_findings::condition::MetricSummary;
-use tare_findings::figures::{count, decimal, figure, percent};
+use tare_findings::hosts::HostRow;
 use tare_findings::nodes::NodeSummary;
 use tare_findings::threads::{self, ThreadSummary};
 use tare_results::schema::{ThreadClass, TrialRecord};
+use tare_text::{count, decimal, percent};
 
 const DRAWINGS: usize = 60;
 /// Maximum threads per condition in the table; the rest are counted.
@@ -207,6 +209,15 @@ fn share(node: &NodeSummary, nodes: &[NodeSummary]) -> f64 {
     if all > 0.0 { node.server_bytes / all } else { 0.0 }
 }
 
+fn differs_in(host: &HostRow) -> &'static str {
+    match (host.odd_level, host.odd_spread) {
+        (true, true) => "level and spread",
+        (true, false) => "level",
+        (false, true) => "spread",
+        (false, false) => "",
+    }
+}
+
 /// `None` if all trials ran on one machine.
 pub(super) fn hosts(page: &Page<'_>) -> Option<Markup> {
     let hosts = page.summary.machines.as_ref()?;
@@ -223,7 +234,7 @@ pub(super) fn hosts(page: &Page<'_>) -> Option<Markup> {
             host.name, host.blocks, host.trials,
             host.ratio.map(|ratio| format!("{}x", decimal(ratio, 3))).unwrap_or_default(),
             host.ci.map(|ci| format!("{} to {}", decimal(ci.low, 3), decimal(ci.high, 3))).unwrap_or_default(),
-            host.spread.map(percent).unwrap_or_default(), host.odd_words()
+            host.spread.map(percent).unwrap_or_default(), differs_in(host)
         ])))
     })
 }

@@ -4,7 +4,7 @@ use super::document::document;
 use super::scroll::scroll;
 use crate::charts::heat::{self, Figures, Heat};
 use maud::{Markup, html};
-use tare_findings::figures::count;
+use tare_text::count;
 use tare_topology::measure::{Costs, Measured};
 
 pub fn render(measured: &Measured, costs: &Costs) -> String {

@@ -3,10 +3,11 @@
 use super::given::Page;
 use super::scroll::Head::{L, R};
 use super::scroll::{captioned, row};
+use crate::figures::Scale;
 use crate::words::between;
 use maud::{Markup, html};
-use tare_findings::figures::{Scale, percent};
 use tare_findings::probe_rows::{self, ProbeRow};
+use tare_text::percent;
 
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
     let rows = probe_rows::rows(page.summary);

@@ -2,12 +2,13 @@
 
 use super::given::Page;
 use super::scroll::scroll;
+use crate::figures::Scale;
 use maud::{Markup, html};
 use tare_findings::collect;
-use tare_findings::figures::{Scale, count};
 use tare_findings::state::{self, State};
 use tare_results::Source;
 use tare_results::schema::{Outcome, TrialRecord};
+use tare_text::count;
 
 /// Maximum bytes of embedded values; beyond this only the headline metric is embedded.
 const RECORD_BYTES: usize = 300_000;

@@ -7,6 +7,7 @@ use super::scroll::Head::L;
 use super::scroll::{cell, drawn, scroll, table};
 use crate::charts;
 use crate::charts::frame::Frame;
+use crate::figures::{figure, is_known};
 use crate::tables;
 use crate::words::{better_word, counters_head, generator, losses};
 use maud::{Markup, html};
@@ -14,13 +15,13 @@ use tare_findings::collect;
 use tare_findings::counters::CounterTable;
 use tare_findings::curves::{self, Curves};
 use tare_findings::factors::words_of;
-use tare_findings::figures::{decimal, figure, is_known};
 use tare_findings::relative::{RelativeCell, RelativeTable};
 use tare_findings::scaling::Scaling;
 use tare_findings::state::is_disturbed;
 use tare_results::metric;
 use tare_results::schema::Outcome;
 use tare_stats::ratio::Verdict;
+use tare_text::decimal;
 
 /// Laws and steps; `None` unless threads or nodes vary.
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {

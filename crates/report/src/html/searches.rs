@@ -3,9 +3,9 @@
 use super::given::Page;
 use super::scroll::scroll;
 use crate::charts::search::{self, verdict};
+use crate::figures::{Scale, figure};
 use crate::words::searches::in_ms;
 use maud::{Markup, html};
-use tare_findings::figures::{Scale, figure};
 use tare_results::schema::TrialRecord;
 use tare_results::search::SearchRecord;
 

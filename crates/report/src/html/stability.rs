@@ -9,17 +9,18 @@ use super::tables;
 use crate::charts::forest::{self, ForestLine};
 use crate::charts::heat::{self, Figures, Heat};
 use crate::charts::queries::{self as chart, Dot, Query};
+use crate::figures::{chance, figure};
 use crate::tables as shared;
 use crate::words::letter;
 use maud::{Markup, html};
 use tare_findings::collect::{self, ConditionTrials};
 use tare_findings::effects::Effect;
-use tare_findings::figures::{chance, figure, percent};
 use tare_findings::plans::QueryPlans;
 use tare_findings::state::is_disturbed;
 use tare_findings::term::{Term, TermFactor};
 use tare_findings::warm_up::WarmUp;
 use tare_results::metric::{self, short};
+use tare_text::percent;
 
 /// Maximum dots of the plot of every query, so that the page stays below one megabyte.
 const DOTS: usize = 20_000;

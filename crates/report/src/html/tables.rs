@@ -4,11 +4,12 @@
 use super::given::Page;
 use super::scroll::Head::{L, R};
 use super::scroll::{drawn, head, scroll};
+use crate::figures::Scale;
 use crate::{tables, words};
 use maud::{Markup, html};
 use tare_findings::condition::{ConditionSummary, MetricSummary};
-use tare_findings::figures::{Scale, percent};
 use tare_findings::mode::Middle;
+use tare_text::percent;
 
 /// Maximum rows of the table of all metrics; for a study of many conditions `tare show --json` has the rest.
 const ROWS: usize = 1200;

@@ -3,11 +3,11 @@
 use super::given::Page;
 use super::scroll::Head::{L, R};
 use super::scroll::{drawn, row, table};
+use crate::figures::Scale;
 use crate::tables;
 use crate::words::{suspects, why as words};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
-use tare_findings::figures::Scale;
 use tare_findings::time::{self, ConditionTime, Part};
 use tare_findings::why;
 

@@ -4,14 +4,14 @@ use super::relative::RATIO;
 use super::rows::{drawn, lined, titled};
 use super::style::Style;
 use super::text::{plain, wrap};
+use crate::figures::times;
 use crate::tables;
 use crate::words::{between, lines, waits, wakes};
 use tare_findings::captures::{CaptureSummary, Grown, GrowthRanking, Profiled};
 use tare_findings::factors::words_of;
-use tare_findings::figures::{percent, times};
 use tare_findings::lines::LinesSummary;
 use tare_findings::summary::Summary;
-use tare_text::ending;
+use tare_text::{ending, percent};
 
 /// Names listed per ranking; the report has more.
 const LISTED: usize = 8;

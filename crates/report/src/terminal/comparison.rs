@@ -3,15 +3,16 @@
 use super::rows;
 use super::style::Style;
 use super::text::{plain, warned, wrap};
+use crate::figures::Scale;
 use crate::words;
 use crate::words::find::shown_interval;
 use std::collections::BTreeSet;
 use tare_findings::compare::{Comparison, Gate, Losses, MetricComparison, Note, Options, ProbeChange, Verdict};
 use tare_findings::differences::Difference;
-use tare_findings::figures::{Scale, count, decimal, percent};
 use tare_findings::mode::Mode;
 use tare_results::metric::describe;
 use tare_stats::Interval;
+use tare_text::{count, decimal, percent};
 
 pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String {
     let first = found.identical.as_ref().map(|programs| words::identical(programs));

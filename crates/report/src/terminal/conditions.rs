@@ -5,13 +5,14 @@ use super::rows::{lined, titled};
 use super::spread::left_out;
 use super::style::{Style, fits};
 use super::text::{plain, wrap_names};
+use crate::figures::Scale;
 use crate::words::{best_first, better_word};
 use tare_findings::condition::{ConditionSummary, MetricSummary};
-use tare_findings::figures::{Scale, percent};
 use tare_findings::mode::Middle;
 use tare_findings::summary::Summary;
 use tare_results::metric::Better;
 use tare_stats::Interval;
+use tare_text::percent;
 
 /// Characters of the small picture of the interval and the range of the trials.
 const STRIP: usize = 16;

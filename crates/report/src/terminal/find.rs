@@ -3,11 +3,11 @@
 use super::rows::{lined, titled};
 use super::style::Style;
 use super::text::{heading, plain, wrap};
+use crate::figures::{Scale, times};
 use crate::words::between;
 use crate::words::find::{disturbed, fate, knob, sentence, shown_interval, stopped, trade};
 use crate::words::not_realizable;
 use crate::words::paste::paste;
-use tare_findings::figures::{Scale, times};
 use tare_findings::find::{Candidate, Find};
 use tare_results::metric;
 use tare_results::schema::Plan;

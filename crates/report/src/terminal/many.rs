@@ -4,12 +4,12 @@ use super::comparison::{Gated, explanation, probe_cell};
 use super::rows::{lined, titled};
 use super::style::Style;
 use super::text::{plain, warned, wrap};
+use crate::figures::{change, changes_of};
 use crate::words;
 use crate::words::find::shown_interval;
 use std::collections::BTreeSet;
 use tare_findings::compare::groups::letters;
 use tare_findings::compare::{AgainstFirst, Grouped, ManyComparison, MetricComparison, Options};
-use tare_findings::figures::{change, changes_of};
 use tare_results::metric;
 
 pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {

@@ -5,14 +5,15 @@ use super::rows::lined;
 use super::spread::left_out;
 use super::style::{Style, fits};
 use super::text::{heading, plain, wrap, wrap_names};
+use crate::figures::{Scale, half_width};
 use crate::words::letter;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_findings::condition::{ConditionSummary, MetricSummary};
 use tare_findings::factors::words_of;
-use tare_findings::figures::{Scale, count, half_width};
 use tare_findings::summary::Summary;
 use tare_results::metric::{describe, is_further, sort_key};
 use tare_results::schema::Levels;
+use tare_text::count;
 
 /// Means of the other metrics: one metric per row, with the conditions as columns, or below the metric if they do not
 /// fit. Conditions are named by letters if there is no room for their names. With many conditions, or more than a few

@@ -3,10 +3,11 @@
 use super::rows::{lined, titled};
 use super::style::Style;
 use super::text::plain;
-use tare_findings::figures::{Scale, percent};
+use crate::figures::Scale;
 use tare_findings::probe_rows::{self, ProbeRow};
 use tare_findings::summary::Summary;
 use tare_stats::Interval;
+use tare_text::percent;
 
 /// One row per condition; `None` without probes.
 pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {

@@ -3,14 +3,15 @@
 use super::rows::{table, titled};
 use super::style::Style;
 use super::text::plain;
+use crate::figures::{chance, times};
 use crate::tables;
 use crate::words::between;
 use crate::words::find::shown_interval;
 use tare_findings::condition::{ConditionSummary, Spread};
 use tare_findings::effects::Effect;
-use tare_findings::figures::{chance, percent, times};
 use tare_findings::spread_from::SpreadSource;
 use tare_findings::summary::Summary;
+use tare_text::percent;
 
 /// The table of ["Improving the Stability of MySQL Single-Threaded
 /// Benchmarks"](https://oysteing.blogspot.com/2017/01/): average and largest spread over the queries, the smallest

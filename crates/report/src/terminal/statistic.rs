@@ -2,9 +2,10 @@
 
 use super::style::{Statistic, Style};
 use super::text::{plain, wrap};
+use crate::figures::Scale;
 use tare_findings::condition::{ConditionSummary, MetricSummary};
-use tare_findings::figures::{Scale, percent};
 use tare_results::metric::Better;
+use tare_text::percent;
 
 /// Relative distance from the shown figure from which a trial counts as not described by it.
 const FAR: f64 = 0.05;

@@ -4,13 +4,14 @@ use super::style::Style;
 use super::text::{heading, plain, warned, with_command, wrap};
 use super::why::suspects;
 use super::{captures, rows};
+use crate::figures::Scale;
 use crate::words::{between, why as words};
-use tare_findings::figures::{Scale, count, percent};
 use tare_findings::summary::Summary;
 use tare_findings::time::{self, ConditionTime, Part};
 use tare_findings::why::{self, Times};
 use tare_results::Results;
 use tare_stats::Interval;
+use tare_text::{count, percent};
 
 /// Time taken by other programs has a column from this share of a transaction's time on.
 const SEEN: f64 = 0.005;

@@ -5,11 +5,11 @@ use super::captures;
 use super::rows::{self, drawn, fitted, titled};
 use super::style::Style;
 use super::text::{heading, plain, with_command, wrap};
+use crate::figures::Scale;
 use crate::tables;
 use crate::words::{between, proof, suspects as suspect_words, why as words};
-use tare_findings::figures::{Scale, count};
 use tare_findings::why::{Changes, EventChange, Proof, Trial, Why};
-use tare_text::{duration, ending};
+use tare_text::{count, duration, ending};
 
 /// Maximum functions and statements listed; `--json` has all that are shown.
 const LISTED: usize = 10;

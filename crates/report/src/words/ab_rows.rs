@@ -1,6 +1,7 @@
 //! The table of a paired comparison.
 
 use super::ab::{TURNS, by, change_of, most, of_them_disturbed};
+use super::disturbance::failure;
 use tare_findings::ab::{Ab, AbVerdict, Control, FailedAttempt, MOST_SESSIONS, Needed, ToGo};
 use tare_results::pairs::Stop;
 use tare_stats::Interval;
@@ -89,6 +90,7 @@ fn lost(ab: &Ab) -> String {
 /// The last failure. The first line is its reason; lines of a log may follow.
 fn failed(last: &FailedAttempt) -> String {
     let FailedAttempt { trial, attempt, reason, log } = last;
+    let reason = failure(reason);
     let reason = reason.lines().next().unwrap_or_default();
     format!("last, trial {trial} (attempt {attempt}): {reason}; its log: {log}")
 }
@@ -202,6 +204,7 @@ fn stopped(stop: Stop) -> Option<String> {
 mod tests {
     use super::super::ab::tests::ab;
     use super::*;
+    use tare_findings::state::Failure;
     use tare_stats::Estimate;
 
     fn row(found: &Ab, name: &str) -> String {
@@ -226,7 +229,7 @@ mod tests {
         found.last_failed = Some(FailedAttempt {
             trial: 7,
             attempt: 2,
-            reason: "the server died (signal: 9)\nline of its log".to_owned(),
+            reason: Failure::Recorded("the server died (signal: 9)\nline of its log".to_owned()),
             log: "logs/trial-00007-2.log".to_owned(),
         });
         let failed = "last, trial 7 (attempt 2): the server died (signal: 9); its log: logs/trial-00007-2.log";

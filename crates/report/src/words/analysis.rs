@@ -1,13 +1,14 @@
 //! A sentence on the basis of an answer: how the trials were compared, and how many of them.
 
+use crate::figures::chance;
 use tare_findings::collect;
 use tare_findings::condition::ConditionSummary;
-use tare_findings::figures::{chance, count};
 use tare_findings::summary::Summary;
 use tare_findings::verdict::Verdict;
 use tare_results::Results;
 use tare_stats::blocks::Spread;
 use tare_stats::effects::DIVIDED;
+use tare_text::count;
 
 /// Continues a sentence or begins a note.
 pub(super) const TWO_TRIALS: &str = "two trials are often in one mode by chance, so only a difference far beyond their \

@@ -3,9 +3,8 @@
 use super::details::details;
 use super::headline::headline;
 use serde::Serialize;
-use tare_findings::figures::count;
 use tare_findings::verdict::{Answer, Disturbed, Selected, Verdict, Without};
-use tare_text::{duration, was};
+use tare_text::{count, duration, was};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AnswerJson {

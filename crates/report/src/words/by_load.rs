@@ -2,8 +2,9 @@
 
 use super::not_shown;
 use super::terms::{measured, small_change};
-use tare_findings::figures::{count, list, times};
+use crate::figures::times;
 use tare_findings::verdict::{Measured, OfLoad, Verdict};
+use tare_text::{count, list};
 
 /// Candidates for the first sentence, the longest first: the loads with a difference, each with its figure, and that
 /// none is shown for the others. The shorter ones give only the number of such loads and the largest difference.

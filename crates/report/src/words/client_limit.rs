@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 use tare_findings::client_limit::{ClientFindings, LongestStall};
-use tare_findings::figures::{count, decimal, percent};
 use tare_results::Results;
 use tare_results::client_limit::ClientLimit;
+use tare_text::{count, decimal, percent};
 
 /// Why the client was the limit; `None` if it was not. `elapsed_s` is the length of the sample.
 pub fn reason(covariates: &BTreeMap<String, f64>, elapsed_s: f64) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use tare_findings::compare::{MetricComparison, Note, Sessions};
-use tare_findings::figures::{count, list};
+use tare_text::{count, list};
 
 /// More metrics than this are counted.
 const NAMED: usize = 3;

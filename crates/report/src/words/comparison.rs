@@ -4,12 +4,13 @@ use super::disturbance;
 use super::find::shown_interval;
 use super::fitting::first_that_fits;
 use super::terms::{interval_of_change, phrase};
+use crate::figures::{Scale, change, changes_of};
 use tare_findings::compare::rows::word;
 use tare_findings::compare::{Change, Comparison, JoinedBy, Losses, Lost, MetricComparison, Note, Sessions, Verdict};
-use tare_findings::figures::{Scale, change, changes_of, count, list, percent};
 use tare_findings::probes::Refusal;
 use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
+use tare_text::{count, list, percent};
 
 /// Both sides are identical, by the SHA-1 of their server programs.
 pub(crate) fn identical(programs: &[String]) -> String {

@@ -2,7 +2,7 @@
 
 use tare_findings::counters::CounterTable;
 use tare_findings::factors::words_of;
-use tare_findings::figures::{count, percent};
+use tare_text::{count, percent};
 
 /// A count with separators: `20,480,000`.
 fn counted(number: u64) -> String {

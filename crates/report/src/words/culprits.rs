@@ -1,10 +1,11 @@
 //! Sentences on retrograde scaling, and on the locks and functions whose share grows.
 
+use crate::figures::times;
 use tare_findings::captures::{GrowthRanking, Profiled};
 use tare_findings::factors::words_of;
-use tare_findings::figures::{count, percent, times};
 use tare_findings::scaling::{Scaling, Step};
 use tare_findings::summary::Summary;
+use tare_text::{count, percent};
 
 /// Maximum sentences of one kind; the rest are counted.
 const LISTED: usize = 3;

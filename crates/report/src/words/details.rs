@@ -3,13 +3,14 @@
 use super::find;
 use super::headline::{divides, headline};
 use super::terms::{interval_of_ratio, modes, query};
+use crate::figures::{Scale, times};
 use tare_findings::answer::spread_from as spread_source;
 use tare_findings::factors::words_of;
-use tare_findings::figures::{Scale, count, list, percent, times};
 use tare_findings::spread_from::SpreadFrom;
 use tare_findings::spread_from::SpreadSources;
 use tare_findings::verdict::{Alone, Estimate, LessStep, Moved, MovedAlone, Range, Ranked, Tested, Untested, Verdict};
 use tare_results::schema::Levels;
+use tare_text::{count, list, percent};
 
 /// With fewer trials of a condition a caution is added.
 const ENOUGH_TRIALS: usize = 5;

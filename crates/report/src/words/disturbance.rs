@@ -1,13 +1,26 @@
 //! Sentences on what disturbed a run, by program.
 
+use crate::figures::figure;
 use tare_findings::collect::is_usable;
 use tare_findings::compare::DisturbedSide;
-use tare_findings::figures::{count, percent};
-use tare_findings::state::{self, State};
+use tare_findings::state::{self, Failure, State};
 use tare_results::disturbed::{Disturbing, by_program};
+use tare_results::metric;
 use tare_results::schema::TrialRecord;
 use tare_results::{Results, Source};
-use tare_text::was;
+use tare_text::{count, percent, was};
+
+/// Why a trial failed.
+pub(crate) fn failure(failure: &Failure) -> String {
+    match failure {
+        Failure::Recorded(reason) => reason.clone(),
+        Failure::NotANumber { metric, sample } => format!("{metric} of sample {sample} is not a number"),
+        Failure::Nothing { metric, sample, value } => {
+            let value = figure(*value, metric::describe(metric).unit);
+            format!("{metric} of sample {sample} is {value}: nothing was done")
+        }
+    }
+}
 
 /// Up to this many disturbed attempts are listed individually.
 const FEW: usize = 2;
@@ -59,8 +72,8 @@ fn took(program: &str, cpus: f64, attempts: usize, of: usize) -> String {
 
 /// The disturbed attempts of one side of a comparison, in one line.
 pub(super) fn of_side(side: &str, found: &DisturbedSide) -> String {
-    let DisturbedSide { results, counted, of, put_aside, program } = found;
-    let counts = match (*counted, *put_aside) {
+    let DisturbedSide { results, counted, of, set_aside, program } = found;
+    let counts = match (*counted, *set_aside) {
         (0, aside) => format!("{} {} disturbed and set aside", count(aside, "attempt"), was(aside)),
         (counted, 0) => format!("{counted} of {} {} disturbed and counted", count(*of, "trial"), was(counted)),
         (counted, aside) => format!(
@@ -75,7 +88,7 @@ pub(super) fn of_side(side: &str, found: &DisturbedSide) -> String {
             0 => String::new(),
             others => format!(", {} less", count(others, "other program")),
         };
-        took(&most.program, most.cpus, most.attempts, counted + put_aside) + &others
+        took(&most.program, most.cpus, most.attempts, counted + set_aside) + &others
     });
     let list = Some(each(results)).filter(|_| !results.is_empty());
     let parts: Vec<String> = [Some(counts), program, list].into_iter().flatten().collect();

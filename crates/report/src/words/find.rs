@@ -1,11 +1,11 @@
 //! Sentences of a race: the answer, the line after each block, and why it stopped.
 
 use super::fitting::first_that_fits;
-use tare_findings::figures::{list, times};
+use crate::figures::times;
 use tare_findings::find::{Candidate, Fate, Find, Knob, Open, TAIL};
 use tare_results::laps::RaceStop;
 use tare_stats::{Estimate, Interval};
-use tare_text::{count, duration, percent, was};
+use tare_text::{count, duration, list, percent, was};
 
 /// One sentence of at most 25 words; with long names, it leaves out times, which are in the table.
 pub fn sentence(find: &Find) -> String {

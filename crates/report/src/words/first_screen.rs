@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use tare_findings::certificate::Certified;
 use tare_findings::collect::is_usable;
 use tare_findings::condition::{ConditionSummary, MetricSummary};
-use tare_findings::figures::{count, list, percent};
 use tare_findings::summary::Summary;
 use tare_results::schema::TrialRecord;
 use tare_results::{Results, Source};
+use tare_text::{count, list, percent};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FirstScreen {

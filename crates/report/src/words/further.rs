@@ -3,15 +3,16 @@
 use super::comparison::refusal;
 use super::terms::{mode_cause, modes, phrase};
 use super::{analysis, culprits, details, machines, plans, steadiness, trials, two_hosts, waits, warm_up};
+use crate::figures::times;
 use tare_findings::collect;
 use tare_findings::condition::{ConditionSummary, MetricSummary};
-use tare_findings::figures::{list, percent, times};
 use tare_findings::mode::ModesTested;
 use tare_findings::summary::Summary;
 use tare_findings::verdict::Verdict;
 use tare_findings::warm_up_by::by_level;
 use tare_results::Results;
 use tare_results::metric;
+use tare_text::{list, percent};
 
 pub fn further(summary: &Summary, results: &Results) -> Vec<String> {
     // First, so that a reader of one sentence reads this one.

@@ -4,12 +4,12 @@ use super::find;
 use super::fitting::first_that_fits;
 use super::not_shown;
 use super::terms::{interval_of_change, interval_of_ratio, measured, phrase, small_change};
+use crate::figures::{Scale, divide_as_printed, figure, times};
 use tare_findings::factors::{number_of, words_of};
-use tare_findings::figures::{Scale, count, divide_as_printed, figure, percent, times};
 use tare_findings::spread_from::ByChance;
 use tare_findings::verdict::{Alone, Apart, LessStep, LevelsOf, Measured, Moved, Range, Ranked, Untested, Verdict};
 use tare_stats::Interval;
-use tare_text::was;
+use tare_text::{count, percent, was};
 
 pub(super) fn headline(verdict: &Verdict) -> String {
     match verdict {

@@ -1,14 +1,15 @@
 //! Sentences on a history of results.
 
+use crate::figures::{change, changes_of};
 use std::collections::BTreeSet;
 use tare_findings::differences::{Difference, What};
-use tare_findings::figures::{change, changes_of, count, list};
 use tare_findings::history::{
     Change, ChangedFact, ERROR_RATE, Gate, History, MetricHistory, NotTested, Point, Since, Slower,
 };
 use tare_results::metric::Better;
 use tare_stats::Estimate;
 use tare_stats::change_points::SHORTEST;
+use tare_text::{count, list};
 
 /// Maximum differences named in a sentence; `--json` has all.
 const NAMED: usize = 4;

@@ -1,8 +1,8 @@
 //! Sentences on cache lines that cores take from each other.
 
-use tare_findings::figures::{list, percent};
 use tare_findings::lines::{LineSummary, LineUse, LinesSummary};
 use tare_results::cache_lines::Sharing;
+use tare_text::{list, percent};
 
 /// How often any line was found in another core's cache.
 pub(crate) fn about(found: &LinesSummary) -> String {

@@ -1,7 +1,7 @@
 //! Sentences on the machines of a study that ran on several.
 
-use tare_findings::figures::percent;
 use tare_findings::hosts::{HostRow, Hosts};
+use tare_text::percent;
 
 pub(super) fn sentences(hosts: &Hosts) -> Vec<String> {
     let mut message: Vec<String> = hosts.rows.iter().filter(|row| row.odd_level).filter_map(level_sentence).collect();

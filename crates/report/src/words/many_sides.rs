@@ -4,7 +4,7 @@ use super::comparison::{fails_more, figures, has_interval, is_beyond, size};
 use super::fitting::first_that_fits;
 use tare_findings::compare::rows::word;
 use tare_findings::compare::{AgainstFirst, ManyComparison, Verdict};
-use tare_findings::figures::percent;
+use tare_text::percent;
 
 /// The largest change of a judged metric compared with the first side, or that none is shown, in at most 25 words.
 pub fn many_sentence(found: &ManyComparison, min_effect: f64) -> String {

@@ -55,6 +55,7 @@ pub(crate) use comparison::{
 pub use comparison::{comparison_sentence, notes};
 pub(crate) use counters::{counters_head, generator, losses};
 pub(crate) use distance::distance;
+pub(crate) use disturbance::failure;
 pub(crate) use first_screen::answer;
 pub use first_screen::{FirstScreen, first_screen};
 pub use further::further;

@@ -3,10 +3,11 @@
 use super::find;
 use super::fitting::first_that_fits;
 use super::terms::{interval_of_change, interval_of_ratio, query, small_change};
+use crate::figures::times;
 use tare_findings::factors::number_of;
-use tare_findings::figures::{list, times};
 use tare_findings::term::{Extremes, Term};
 use tare_findings::verdict::{Moved, MovedAlone, OfLoad, Verdict};
+use tare_text::list;
 
 /// That no factor is shown to have an effect, with the largest effect.
 pub(super) fn moved(what: &str, terms: &[Term], largest: Option<&Moved>, alone: &[MovedAlone]) -> String {

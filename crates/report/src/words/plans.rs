@@ -1,9 +1,10 @@
 //! Sentences on queries that ran with more than one plan.
 
 use super::terms::query;
-use tare_findings::figures::{count, figure, list};
+use crate::figures::figure;
 use tare_findings::plans::{PlanTrials, PlanUse, QueryPlans};
 use tare_results::metric;
+use tare_text::{count, list};
 
 /// Maximum sentences about single queries; the page has the rest.
 const LISTED: usize = 5;

@@ -1,9 +1,10 @@
 //! Sentences on steps pooled over many ladders.
 
 use super::terms::interval_of_ratio;
+use crate::figures::times;
 use tare_findings::factors::words_of;
-use tare_findings::figures::{count, list, times};
 use tare_findings::pooled::{PooledStep, StepExceptions};
+use tare_text::{count, list};
 
 /// Maximum loads named in the first sentence.
 const NAMED: usize = 3;

@@ -1,8 +1,9 @@
 //! Sentences on experiments that test suspects.
 
 use super::suspects::suspect;
-use tare_findings::figures::{change, changes_of, count, list, percent};
+use crate::figures::{change, changes_of};
 use tare_findings::why::{Change, Expected, Proof, ProofVerdict, Trial};
+use tare_text::{count, list, percent};
 
 /// The changed settings, in the notation of a study.
 pub(crate) fn changes(changes: &[Change]) -> String {

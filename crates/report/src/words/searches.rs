@@ -1,8 +1,9 @@
 //! Sentences on searches for the highest rate under a service-level objective.
 
-use tare_findings::figures::{count, figure};
+use crate::figures::figure;
 use tare_findings::searches::{FEWEST_BEYOND, SearchNotes};
 use tare_results::search::{Limit, SearchRecord, StepRecord};
+use tare_text::count;
 
 pub(super) fn notes(found: &[SearchNotes]) -> Vec<String> {
     found.iter().flat_map(|notes| scarce(notes).into_iter().chain(without_end(notes))).collect()

@@ -1,9 +1,10 @@
 //! Sentences on the spread of results: its sources, and covariates that are associated with the rest of it.
 
+use crate::figures::chance;
 use tare_findings::condition::{ConditionSummary, Spread};
-use tare_findings::figures::{chance, count, list, percent};
 use tare_findings::summary::Summary;
 use tare_results::metric;
+use tare_text::{count, list, percent};
 
 /// "Within conditions, client migrations go with 35% of the variance between trials (p 0.004)."
 pub(super) fn residuals(summary: &Summary) -> Option<String> {

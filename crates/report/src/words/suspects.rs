@@ -2,9 +2,9 @@
 
 use super::comparison::factor;
 use super::why::{last_word, lock, signed};
-use tare_findings::figures::{decimal, percent};
 use tare_findings::time::BY_CALLER;
 use tare_findings::why::{Cause, Expected, SUSPECTS_SHOWN, Suspect, Why};
+use tare_text::{decimal, percent};
 
 /// Smaller times would be printed as 0, because microseconds have one decimal.
 const LEAST_US: f64 = 0.05;

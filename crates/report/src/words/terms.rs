@@ -1,13 +1,14 @@
 //! Phrases that several sentences and tables share.
 
 use super::steadiness::many;
-use tare_findings::figures::{change, changes_of, decimal, figure, list, percent, times_between};
+use crate::figures::{change, changes_of, figure, times_between};
 use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide, Shared};
 use tare_findings::threads::{FULLEST_NODE, PAIRS};
 use tare_findings::verdict::Measured;
 use tare_results::metric::Better;
 pub(super) use tare_results::metric::short as query;
 use tare_stats::Interval;
+use tare_text::{decimal, list, percent};
 
 /// Both limits of an interval, `0.98x to 1.03x`, or `none`.
 pub(crate) fn between(ci: Option<Interval>, none: &str, end: impl Fn(f64) -> String) -> String {

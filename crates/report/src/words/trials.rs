@@ -1,15 +1,16 @@
 //! Sentences on the trials: drift, shared servers, left-out samples, outliers, and conditions with another load.
 
 use super::terms::phrase;
+use crate::figures::{chance, change, changes, figure};
 use tare_findings::condition::{ConditionSummary, MetricSummary};
 use tare_findings::dropped::Dropped;
-use tare_findings::figures::{chance, change, changes, count, figure, list, percent};
 use tare_findings::lifetimes::Lifetimes;
 use tare_findings::outliers::Outlier;
 use tare_findings::run_order::Drift;
 use tare_findings::summary::Summary;
 use tare_findings::verdict::Verdict;
 use tare_results::{covariate, metric};
+use tare_text::{count, list, percent};
 
 /// One sentence; `None` if no drift is shown.
 pub(super) fn drift(found: &Drift, answer: &Verdict) -> Option<String> {

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 use tare_findings::collect::ConditionTrials;
-use tare_findings::figures::decimal;
 use tare_results::covariate::CLIENT_HOST;
 use tare_results::schema::ClientHost;
+use tare_text::decimal;
 
 /// Prefixes of names of covariates, and what they count.
 const COUNTS: [(&str, &str); 2] =

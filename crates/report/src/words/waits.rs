@@ -1,11 +1,11 @@
 //! Phrases for where the threads of a server spend time, and the sentence on what they sleep in most.
 
+use crate::figures::{figure, times};
 use tare_findings::captures::{CaptureSummary, Unnamed};
-use tare_findings::figures::{figure, percent, times};
 use tare_findings::summary::Summary;
 use tare_findings::waits::{TimeSummary, WaitsSummary};
 use tare_results::waits::{FutexOperation, TimeUse};
-use tare_text::ending;
+use tare_text::{ending, percent};
 
 /// Smallest share of the connections' time that is worth a sentence.
 const LEAST: f64 = 0.05;

@@ -1,8 +1,8 @@
 //! Phrases for the threads that connection threads sleep for.
 
-use tare_findings::figures::percent;
 use tare_findings::wakes::WakesSummary;
 use tare_results::waits::Doing;
+use tare_text::percent;
 
 pub(crate) fn doing(doing: Doing) -> &'static str {
     match doing {

@@ -1,14 +1,15 @@
 //! Sentences on the warm-up of queries, and on server work left over from a warm-up.
 
 use super::terms::query;
+use crate::figures::times;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use tare_findings::collect::is_usable;
-use tare_findings::figures::{count, decimal, percent, times};
 use tare_findings::warm_up::{WARM, WarmUp};
 use tare_findings::warm_up_by::WarmUpBy;
 use tare_results::Results;
 use tare_results::settled::SettledRecord;
+use tare_text::{count, decimal, percent};
 
 /// Maximum conditions named.
 const LISTED: usize = 3;

@@ -1,12 +1,12 @@
 //! Warnings that a reader must know before trusting a figure, the most serious first.
 
+use super::disturbance::failure;
 use super::terms::{self, mode_cause};
 use super::which::not_realizable;
 use super::{client_limit, disturbance, plans, searches, trials, waits, warm_up};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tare_findings::collect::{self, is_usable};
-use tare_findings::figures::{count, list, percent};
 use tare_findings::state::{self, State};
 use tare_findings::summary::Summary;
 use tare_results::Results;
@@ -14,7 +14,7 @@ use tare_results::metric::TPS;
 use tare_results::pairs::{Stop, clients_differ};
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_results::statement_errors;
-use tare_text::was;
+use tare_text::{count, list, percent, was};
 
 /// Maximum reasons listed; the rest are counted.
 const LISTED: usize = 5;
@@ -30,7 +30,7 @@ pub fn warnings_in_full(summary: &Summary, results: &Results) -> Vec<String> {
 }
 
 fn disturbed(results: &Results) -> Vec<String> {
-    bad_trials(results, Bad::PutAside).into_iter().chain(disturbed_trials(results)).collect()
+    bad_trials(results, Bad::SetAside).into_iter().chain(disturbed_trials(results)).collect()
 }
 
 fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<String> {
@@ -60,13 +60,13 @@ fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<Stri
 enum Bad {
     Failed,
     /// Disturbed, and repeated by another attempt.
-    PutAside,
+    SetAside,
 }
 
 fn bad_trials(results: &Results, kind: Bad) -> Vec<String> {
     let why = |trial: &TrialRecord| match state::of(trial) {
-        State::Failed(why) => (kind == Bad::Failed).then_some(why),
-        State::Disturbed(why) => (kind == Bad::PutAside && trial.outcome == Outcome::Disturbed).then_some(why),
+        State::Failed(why) => (kind == Bad::Failed).then(|| failure(&why)),
+        State::Disturbed(why) => (kind == Bad::SetAside && trial.outcome == Outcome::Disturbed).then_some(why),
         State::Clean => None,
     };
     let bad: Vec<(&TrialRecord, String)> =
@@ -92,7 +92,7 @@ fn bad_trials(results: &Results, kind: Bad) -> Vec<String> {
         let more = bad.len() - LISTED;
         let words = match kind {
             Bad::Failed => "failed".to_owned(),
-            Bad::PutAside => format!("{} disturbed and set aside", was(more)),
+            Bad::SetAside => format!("{} disturbed and set aside", was(more)),
         };
         lines.push(format!("{} {words}; trials.jsonl lists all", count(more, "more attempt")));
     }

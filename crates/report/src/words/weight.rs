@@ -1,8 +1,8 @@
 //! Sentences on the probes (`sampling.probe`).
 
-use tare_findings::figures::{count, percent};
 use tare_findings::weight::{OfProbe, Weight};
 use tare_stats::worth::Advice;
+use tare_text::{count, percent};
 
 /// The measurement: how much the metric varied, and how much of that remains with each probe.
 pub fn measured(found: &Weight) -> String {

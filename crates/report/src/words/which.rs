@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use tare_findings::factors::words_of;
-use tare_findings::figures::{count, list};
 use tare_results::schema::{Levels, Plan};
+use tare_text::{count, list};
 
 /// Maximum conditions listed by name when no levels describe them.
 const NAMED: usize = 3;

@@ -4,9 +4,9 @@ use super::analysis::TWO_TRIALS;
 use super::comparison::in_one_session;
 use super::history::shortened;
 use super::wakes;
+use crate::figures::figure;
 use std::collections::BTreeMap;
 use tare_findings::differences::Difference;
-use tare_findings::figures::{count, figure, list, percent};
 use tare_findings::time::{BY_CALLER, ConditionTime, Counted, EventMean, EventSide, Extremes, Missing, Part};
 use tare_findings::why::{Changes, NamedChange, PartChange, Times, Why};
 use tare_results::cache_lines::NO_SAMPLING;
@@ -14,6 +14,7 @@ use tare_results::captures::{CALLERS, LOCKS, PROFILE, STATUS, WAITS, WAKES};
 use tare_results::events::EVENTS;
 use tare_results::hardware::Hardware;
 use tare_stats::blocks::are_few;
+use tare_text::{count, list, percent};
 
 const DIVIDE: [&str; 7] = [WAITS, WAKES, CALLERS, LOCKS, STATUS, PROFILE, EVENTS];
 /// Maximum parts named in the first sentence.

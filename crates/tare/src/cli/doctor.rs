@@ -11,13 +11,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use tare_findings::confidence::CONFIDENCE;
-use tare_findings::figures::{count, percent};
 use tare_noise::System;
 use tare_noise::doctor::{Diagnosis, Drift, Finding, Jitter, Options, Severity, examine};
 use tare_report::terminal::{Style, wrap};
 use tare_report::words::weight as words;
 use tare_stats::plan::trials_to_show;
-use tare_text::object;
+use tare_text::{count, object, percent};
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {

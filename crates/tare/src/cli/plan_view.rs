@@ -4,13 +4,12 @@ use super::time_left::Left;
 use super::{Exit, Problem};
 use tare_drive::workload::AnyLoad;
 use tare_findings::factors::words_of;
-use tare_findings::figures::count;
 use tare_report::words;
 use tare_results::schema::{Levels, Plan, PlannedCondition};
 use tare_study::language::spec::Study;
 use tare_study::plan::estimate;
 use tare_study::plan::needs::gigabytes;
-use tare_text::object;
+use tare_text::{count, object};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum View {

@@ -113,7 +113,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         as_measured: &mut Option<BTreeMap<usize, TrialRecord>>,
     ) -> Result<bool, RunError> {
         if as_measured.is_none() {
-            *as_measured = Some(repeats::put_aside(self.book.records()?));
+            *as_measured = Some(repeats::set_aside(self.book.records()?));
         }
         let aside = as_measured.as_ref().and_then(|all| all.get(&next.trial.trial));
         let Some(aside) = aside.filter(|aside| aside.attempt + 1 == next.attempt) else { return Ok(false) };

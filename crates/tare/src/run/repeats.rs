@@ -10,7 +10,7 @@ pub(crate) const IN_VAIN: usize = 5;
 /// The outcome of repeats of disturbed trials, from the records of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
-    put_aside: BTreeSet<usize>,
+    set_aside: BTreeSet<usize>,
     in_a_row: usize,
 }
 
@@ -23,7 +23,7 @@ impl Repeats {
 
     /// Records the end of an attempt. A clean one shows that the disturbance has ended.
     pub(crate) fn take(&mut self, record: &TrialRecord) {
-        let is_repeat = record.attempt > 1 && self.put_aside.contains(&record.trial);
+        let is_repeat = record.attempt > 1 && self.set_aside.contains(&record.trial);
         match record.outcome {
             Outcome::Failed => {}
             _ if !is_disturbed(record) => self.in_a_row = 0,
@@ -31,7 +31,7 @@ impl Repeats {
             _ => {}
         }
         if record.outcome == Outcome::Disturbed {
-            self.put_aside.insert(record.trial);
+            self.set_aside.insert(record.trial);
         }
     }
 
@@ -42,15 +42,15 @@ impl Repeats {
 }
 
 /// The last disturbed attempt of each trial.
-pub(crate) fn put_aside(records: Vec<TrialRecord>) -> BTreeMap<usize, TrialRecord> {
+pub(crate) fn set_aside(records: Vec<TrialRecord>) -> BTreeMap<usize, TrialRecord> {
     let disturbed = records.into_iter().filter(|record| record.outcome == Outcome::Disturbed);
     disturbed.map(|record| (record.trial, record)).collect()
 }
 
 /// The record that makes such a trial count with its disturbed measurement, instead of a repeat.
-pub(crate) fn counted(put_aside: &TrialRecord) -> TrialRecord {
-    let reason = put_aside.reason.clone().unwrap_or_else(|| "no reason recorded".to_owned());
-    TrialRecord { outcome: Outcome::Ok, attempt: put_aside.attempt + 1, reason: Some(reason), ..put_aside.clone() }
+pub(crate) fn counted(set_aside: &TrialRecord) -> TrialRecord {
+    let reason = set_aside.reason.clone().unwrap_or_else(|| "no reason recorded".to_owned());
+    TrialRecord { outcome: Outcome::Ok, attempt: set_aside.attempt + 1, reason: Some(reason), ..set_aside.clone() }
 }
 
 #[cfg(test)]
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_disturbed_trial_that_counts_stays_marked_as_disturbed() {
-        let record = counted(&put_aside(vec![first(3)])[&3]);
+        let record = counted(&set_aside(vec![first(3)])[&3]);
         assert_eq!((record.trial, record.attempt, record.outcome), (3, 2, Outcome::Ok));
         assert!(is_disturbed(&record) && record.reason.as_deref() == Some("hog"), "{record:?}");
     }

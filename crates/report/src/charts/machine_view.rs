@@ -1,9 +1,9 @@
 //! The machine as a tree of nested boxes, as lstopo draws it: the input of the drawing.
 
-use super::figures::figure;
+use crate::figures::figure;
 use std::collections::HashSet;
 use tare_cpuset::CpuSet;
-use tare_topology::{Machine, Pairing};
+use tare_topology::Machine;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
 #[strum(serialize_all = "lowercase")]
@@ -144,19 +144,6 @@ fn bytes_label(bytes: u64) -> String {
     let text = figure(bytes as f64, "bytes");
     // "32.0 MiB" is shortened to "32 MiB".
     text.replace(".00 ", " ").replace(".0 ", " ")
-}
-
-/// The relation of two CPUs as part of a sentence: "on one PU".
-pub(crate) fn relation_words(relation: Pairing) -> &'static str {
-    match relation {
-        Pairing::SamePu => "on one PU",
-        Pairing::SmtSibling | Pairing::SameCore => "on two PUs of one core",
-        Pairing::SameCache => "on two cores under one cache",
-        Pairing::OtherCache => "on two cores of one node, under different caches",
-        Pairing::SameNode => "on two cores of one node",
-        Pairing::OtherNode => "on different nodes",
-        Pairing::None => "on different PUs",
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Formats numbers for people: a unit with every figure, one scale per column.
 
-use crate::mode::{Middle, Mode};
+use tare_findings::mode::{Middle, Mode};
 use tare_stats::Interval;
-use tare_text::{TOO_LONG, is_zero, unsigned_zero};
-pub use tare_text::{count, decimal, list, percent};
+use tare_text::{TOO_LONG, decimal, is_zero, percent, unsigned_zero};
 
 /// How the values of one metric are formatted in one table or on one axis.
 #[derive(Debug, Clone, PartialEq)]
