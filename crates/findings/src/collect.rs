@@ -6,6 +6,7 @@ use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use tare_results::metric;
+use tare_results::pairs::took_turns;
 use tare_results::schema::{Levels, Outcome, Plan, PlannedCondition, TrialRecord};
 use tare_results::server::LowOptimisation;
 use tare_results::{Results, Source};
@@ -189,6 +190,29 @@ pub(super) fn in_blocks(
 ) -> Option<(Vec<f64>, Vec<f64>)> {
     let blocked = a.blocked && b.blocked;
     tare_stats::ratio::by_block(&a.numbered(metric), &b.numbered(metric)).filter(|_| blocked)
+}
+
+/// Two conditions with only the trials whose samples alternated with those of a trial of the other one.
+pub(crate) fn alternated<'a>(a: &ConditionTrials<'a>, b: &ConditionTrials<'a>) -> [ConditionTrials<'a>; 2] {
+    let has_partner = |trial: &TrialRecord, others: &[&TrialRecord]| {
+        others.iter().any(|other| other.block == trial.block && took_turns(trial, other))
+    };
+    let paired = |one: &ConditionTrials<'a>, other: &ConditionTrials<'a>| {
+        let ok = one.ok.iter().copied().filter(|trial| has_partner(trial, &other.ok)).collect();
+        ConditionTrials { ok, ..one.clone() }
+    };
+    [paired(a, b), paired(b, a)]
+}
+
+/// As [`alternated`], for a run by turns in which two pairs or more alternated; none otherwise. A condition may be
+/// paired with each of several others in turn, so that more than a third of its trials have another partner.
+pub(crate) fn pairs_by_turns<'a>(
+    results: &Results,
+    a: &ConditionTrials<'a>,
+    b: &ConditionTrials<'a>,
+) -> Option<[ConditionTrials<'a>; 2]> {
+    results.plan.as_ref()?.turns.as_ref()?;
+    Some(alternated(a, b)).filter(|[a, _]| a.ok.len() >= 2)
 }
 
 /// `in_blocks` if every value is positive, as logarithms require.

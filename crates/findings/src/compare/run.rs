@@ -8,7 +8,7 @@ use super::model::{
 use super::pairs::{Matched, Origin, Pair, Run, lacking, matched, metrics_of, run_of, unmatched};
 use super::verdicts::{as_judged, gate, judge, undetected, verdicts};
 use super::{identical, losses};
-use crate::collect::ConditionTrials;
+use crate::collect::{self, ConditionTrials};
 use crate::differences::{self, Difference};
 use crate::{modes, probes};
 use std::collections::BTreeSet;
@@ -61,6 +61,8 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
             let levels = differences::of_levels(one.levels, other.levels);
             probes::refusal(&[levels, between.clone()].concat(), probe)
         });
+        let turns = origin.together().then(|| collect::pairs_by_turns(a.results, one, other)).flatten();
+        let (one, other) = turns.as_ref().map_or((*one, *other), |[one, other]| (one, other));
         pairs.extend(metrics_of(one, other, origin, refused.is_none()));
         notes.extend(refused.map(Note::Refused).filter(|note| !notes.contains(note)));
     }

@@ -6,8 +6,7 @@ use crate::collect::{self, ConditionTrials};
 use crate::confidence::CONFIDENCE;
 use tare_results::Results;
 use tare_results::claim::{Band, Claim, Measure};
-use tare_results::pairs::took_turns;
-use tare_results::schema::{Levels, TrialRecord};
+use tare_results::schema::Levels;
 use tare_stats::blocks::{are_few, level};
 use tare_stats::descriptive::{cov, mean};
 use tare_stats::{Estimate, Interval, spread, trials};
@@ -40,19 +39,10 @@ pub(crate) fn conditions_of<'r>(claim: &Claim, results: &'r Results) -> Option<S
     let twice = all.iter().find(|condition| is_repeated(condition));
     let mut twice = twice.and_then(|second| Some([find(second.levels)?, second.clone()]));
     if results.plan.as_ref().is_some_and(|plan| plan.turns.is_some()) {
-        b.iter_mut().for_each(|b| of_pairs(&mut a, b));
-        twice.iter_mut().for_each(|[one, other]| of_pairs(one, other));
+        b.iter_mut().for_each(|b| [a, *b] = collect::alternated(&a, b));
+        twice.iter_mut().for_each(|both| *both = collect::alternated(&both[0], &both[1]));
     }
     Some(Sides { a, b, twice })
-}
-
-/// Keeps only trials whose samples alternated with those of a trial of the other condition.
-fn of_pairs(a: &mut ConditionTrials<'_>, b: &mut ConditionTrials<'_>) {
-    let has_partner = |trial: &TrialRecord, others: &[&TrialRecord]| {
-        others.iter().any(|other| other.block == trial.block && took_turns(trial, other))
-    };
-    a.ok.retain(|trial| has_partner(trial, &b.ok));
-    b.ok.retain(|trial| has_partner(trial, &a.ok));
 }
 
 impl Sides<'_> {

@@ -5,7 +5,7 @@ use super::prove::Known;
 use super::trials::{FALSE_DISCOVERIES, Trials};
 use super::{causes, events, named, sleeps};
 use crate::captures;
-use crate::collect::ConditionTrials;
+use crate::collect::{self, ConditionTrials};
 use crate::compare::{self, CompareError, Origin, Side};
 use crate::differences::{self, Difference, What};
 use crate::lines;
@@ -49,6 +49,8 @@ fn between(
         let side = |results| Side { results, condition: None };
         return Err(CompareError::same_trials("both sides", side(of_one), side(of_other)).into());
     }
+    let turns = one_run.then(|| collect::pairs_by_turns(of_one, one, other)).flatten();
+    let (one, other) = turns.as_ref().map_or((one, other), |[one, other]| (one, other));
     let (mut times_a, mut times_b) = (time::of_trials(one, of_one), time::of_trials(other, of_other));
     time::leave_out_unrecorded(&mut [&mut times_a, &mut times_b]);
     let blocked = one_run && one.blocked && other.blocked;

@@ -26,4 +26,5 @@ mod suspects;
 mod tested;
 mod time;
 mod truth;
+mod turns;
 mod warm_ups;
