@@ -20,6 +20,10 @@ pub struct Experiment {
     pub set: Vec<String>,
     /// Number of blocks if no time limit is given: each is one trial of every condition.
     pub blocks: usize,
+    /// Further engines that can test its claims, each with further changes to the study in the syntax of `--set`. The
+    /// chosen one is part of `set`, so predictions do not have this field.
+    #[serde(default, skip_serializing)]
+    pub engines: BTreeMap<String, Vec<String>>,
     /// Whether the first condition is paired with each of the others and the samples of a pair alternate: a block then
     /// contains one such pair per other condition.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -97,6 +101,8 @@ pub enum Measure {
     Ratio,
     /// B / A of the CoVs between trials, averaged over metrics.
     SpreadRatio,
+    /// B / A of the largest CoV between trials of any metric, on each side that of its own metric.
+    LargestSpreadRatio,
     /// B / A of the metric with the largest ratio.
     LargestRatio,
     /// B / A of every metric: the one farthest from 1, with an interval that contains those of all.
@@ -111,7 +117,7 @@ pub enum Measure {
 impl Measure {
     /// Whether it is B / A.
     pub fn is_ratio(self) -> bool {
-        matches!(self, Self::Ratio | Self::SpreadRatio | Self::LargestRatio | Self::EveryRatio)
+        !matches!(self, Self::Value | Self::WithinCov | Self::BetweenCov)
     }
 }
 
@@ -159,6 +165,6 @@ pub enum Cannot {
 }
 
 /// Increased when older programs can no longer read [`Predictions`]. This one reads all up to it.
-pub const PREDICTIONS_SCHEMA: u32 = 2;
+pub const PREDICTIONS_SCHEMA: u32 = 3;
 /// Name of the file with [`Predictions`] in a folder of reproductions.
 pub const PREDICTIONS: &str = "predictions.json";

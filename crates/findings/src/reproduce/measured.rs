@@ -71,6 +71,7 @@ pub(crate) fn measured(claim: &Claim, sides: &Sides<'_>) -> Option<Figure> {
         Measure::LargestRatio => (largest(a, of_b()?, &names)?, None),
         Measure::EveryRatio => (every(a, of_b()?, &names, claim.holds)?, None),
         Measure::SpreadRatio => (spread::ratio(&means(a, &names)?, &means(of_b()?, &names)?, CONFIDENCE)?, None),
+        Measure::LargestSpreadRatio => (largest_spread(a, of_b()?, &names)?, None),
         Measure::BetweenCov => (spread::between(&means(a, &names)?, CONFIDENCE)?, None),
         Measure::Value => (of_values(&a.means(first))?, None),
         Measure::WithinCov => (within(a, &names)?, None),
@@ -117,8 +118,26 @@ fn ratio(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str, confide
 
 /// The ratio of the metric with the largest ratio; its interval holds for all metrics together (Bonferroni).
 fn largest(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, names: &[String]) -> Option<Estimate> {
-    let all = names.iter().filter_map(|name| ratio(a, b, name, of_all(names)));
+    let all = names.iter().filter_map(|name| ratio(a, b, name, of_all(names.len())));
     all.max_by(|one, other| one.value.total_cmp(&other.value))
+}
+
+/// The ratio of the largest CoVs of the two sides. The interval of a side reaches from the highest lower end of its
+/// metrics' intervals to the highest upper end. It contains the largest true CoV if each of them contains its own, and
+/// all of both sides together do so with the usual confidence (Bonferroni).
+fn largest_spread(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, names: &[String]) -> Option<Estimate> {
+    let of = |side: &ConditionTrials<'_>| {
+        let spreads = means(side, names)?.into_iter().map(|values| spread::between(&[values], of_all(2 * names.len())));
+        let spreads = spreads.collect::<Option<Vec<Estimate>>>()?;
+        let most = |of: fn(&Estimate) -> f64| spreads.iter().map(of).fold(0.0, f64::max);
+        let all_known = spreads.iter().all(|found| found.ci.is_some());
+        let low = most(|found| found.ci.map_or(0.0, |ci| ci.low));
+        let high = most(|found| found.ci.map_or(0.0, |ci| ci.high));
+        Some((most(|found| found.value), all_known.then_some(Interval { low, high })))
+    };
+    let ((a, of_a), (b, of_b)) = (of(a)?, of(b)?);
+    let ci = of_a.zip(of_b).map(|(a, b)| Interval { low: b.low / a.high, high: b.high / a.low });
+    Some(Estimate { value: b / a, ci })
 }
 
 /// The ratio of the metric that is farthest from 1, with an interval that contains the intervals of all metrics. All of
@@ -128,7 +147,7 @@ fn every(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, names: &[String], ban
     let far = |one: &Estimate, other: &Estimate| one.value.ln().abs().total_cmp(&other.value.ln().abs());
     let of = |confidence: f64| names.iter().map(move |name| ratio(a, b, name, confidence)).collect::<Option<Vec<_>>>();
     let is_outside = |found: &Estimate| found.ci.is_some_and(|ci| ci.high < band.from || band.to < ci.low);
-    if let Some(refuting) = of(of_all(names))?.into_iter().filter(is_outside).max_by(far) {
+    if let Some(refuting) = of(of_all(names.len()))?.into_iter().filter(is_outside).max_by(far) {
         return Some(refuting);
     }
     let all = of(CONFIDENCE)?;
@@ -140,8 +159,8 @@ fn every(a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, names: &[String], ban
 }
 
 /// The confidence of each of several intervals with which all of them together have the usual one (Bonferroni).
-fn of_all(names: &[String]) -> f64 {
-    1.0 - (1.0 - CONFIDENCE) / names.len() as f64
+fn of_all(count: usize) -> f64 {
+    1.0 - (1.0 - CONFIDENCE) / count as f64
 }
 
 /// Trial means, one list per metric; none if a metric lacks a trial that another one has.

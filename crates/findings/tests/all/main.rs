@@ -8,6 +8,7 @@ mod draws;
 mod events;
 mod extremes;
 mod functions;
+mod largest_spread;
 mod lines;
 mod losses;
 mod made_up;

@@ -157,7 +157,11 @@ pub fn needs<'b>(needs: &Needs, builds: impl Iterator<Item = &'b String>) -> Str
 fn number(measure: Measure, value: f64) -> String {
     match measure {
         ratio if ratio.is_ratio() && (0.9..1.1).contains(&value) => format!("{value:.3}x"),
-        Measure::Ratio | Measure::SpreadRatio | Measure::LargestRatio | Measure::EveryRatio => format!("{value:.2}x"),
+        Measure::Ratio
+        | Measure::SpreadRatio
+        | Measure::LargestSpreadRatio
+        | Measure::LargestRatio
+        | Measure::EveryRatio => format!("{value:.2}x"),
         Measure::WithinCov | Measure::BetweenCov => format!("{:.2}%", 100.0 * value),
         Measure::Value if value == 0.0 || value.abs() >= 100.0 => format!("{value:.0}"),
         Measure::Value if value.abs() >= 0.001 => format!("{value:.*}", (2.0 - value.abs().log10().floor()) as usize),

@@ -12,4 +12,4 @@ mod table;
 
 pub use fitted::fitted;
 pub use narrow::{NarrowError, narrow};
-pub use table::{all, articles, cannot, chosen, missing, too_old};
+pub use table::{all, articles, cannot, chosen, missing, on_engine, too_old};

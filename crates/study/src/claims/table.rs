@@ -51,6 +51,15 @@ pub fn chosen(all: &[Experiment], name: &str) -> Option<Vec<Experiment>> {
     (!found.is_empty()).then_some(found)
 }
 
+/// An experiment on another engine that can test its claims; on any other, and on that of its study, unchanged.
+pub fn on_engine(mut experiment: Experiment, engine: &str) -> Experiment {
+    if let Some(further) = experiment.engines.get(engine) {
+        let sets = std::iter::once(format!("engine.name={engine}")).chain(further.iter().cloned());
+        experiment.set.extend(sets);
+    }
+    experiment
+}
+
 pub(super) fn study_text(name: &str) -> Option<&'static str> {
     let own = STUDIES.iter().find(|(own, _)| *own == name).map(|(_, text)| *text);
     own.or_else(|| builtin::find(name).map(|builtin| builtin.text))

@@ -8,10 +8,10 @@ use tare_results::looks::looks;
 use tare_results::question::Question;
 use tare_results::schema::{Plan, TrialRecord};
 
-/// The plan up to its first look, if its question can be settled before the end; otherwise unchanged. The rungs of
-/// ladders are chosen during the run, and a race has looks of its own.
+/// The plan up to its first look, if its question can be settled before the end; otherwise unchanged. A plan whose
+/// rungs are chosen during the run, and a race, have looks of their own.
 pub(super) fn begun(study: &Study, mut plan: Plan) -> Plan {
-    let asks = matches!(study.question, Some(Question::Effect | Question::Spread));
+    let asks = matches!(study.question, Some(Question::Effect | Question::Spread | Question::Scaling));
     let all = blocks(&plan);
     let looked = looks(all);
     let grows = plan.race.is_some() || study.sampling.target_half_width.is_some();

@@ -66,8 +66,8 @@ pub enum TooShort {
     Plan(String),
 }
 
-/// The study and its plan cut to `sampling.within_s`; unchanged if they fit, or if no time is given. `plan` makes the
-/// plan of a study.
+/// The study and its plan cut to `sampling.within_s`, up to its first look; unchanged if no time is given. A plan that
+/// fits is not cut, and has looks too. `plan` makes the plan of a study.
 pub fn fit(
     study: Study,
     whole: Plan,
@@ -85,7 +85,8 @@ pub fn fit(
     };
     if whole.estimated_s <= requested_s {
         let within = Some(cut(BTreeMap::new(), None));
-        return Ok((study, Plan { within, ..whole }));
+        let looked_at = looks::begun(&study, Plan { within, ..whole });
+        return Ok((study, looked_at));
     }
     let mut conditions = design::conditions(&study).map_err(TooShort::Plan)?;
     let names: Names = conditions.iter().zip(&whole.conditions).map(|(c, known)| (c.name.clone(), known)).collect();

@@ -172,11 +172,18 @@ fn the_best_of_a_cut_study_is_found_by_a_race() {
 }
 
 #[test]
-fn a_study_that_fits_is_unchanged_and_one_that_cannot_fit_is_refused() {
+fn a_study_that_fits_is_not_cut_and_one_that_cannot_fit_is_refused() {
     let one = ["factors.workload=point_select", "factors.distribution=uniform", "factors.threads=64"];
     let (study, plan) = cut("numa-scaling", D, &[&one[..], &["sampling.within_s=86400"]].concat()).unwrap();
-    assert_eq!((study.sampling.trials, plan.trials.len(), study.design.ladder), (4, 12, None));
+    assert_eq!((study.sampling.trials, plan.trials.len(), &study.design.ladder), (4, 12, &None));
     assert!(plan.within.unwrap().levels.is_empty());
+    // With more blocks it ends at the first look that settles its question.
+    let longer = ["sampling.within_s=1000000", "sampling.trials=7"];
+    let (study, plan) = cut("numa-scaling", D, &[&one[..], &longer].concat()).unwrap();
+    assert_eq!((plan.blocks().len(), plan.trials.len(), plan.trials_in_all()), (4, 12, 21));
+    assert!(plan.notes.iter().any(|note| note.ends_with("checked after block 4, 6, 7")), "{:?}", plan.notes);
+    assert_eq!(looks::extended(&study, &plan, &[], |_, _| true), None);
+    assert_eq!(looks::extended(&study, &plan, &[], |_, _| false).unwrap().blocks().len(), 6);
     let seconds = cut("numa-scaling", D, &[&one[..], &["sampling.within_s=10"]].concat()).unwrap_err();
     assert!(seconds.to_string().ends_with("but the limit is 10 s"), "{seconds}");
     let short = cut("numa-scaling", D, &["sampling.within_s=1200"]).unwrap_err();
@@ -228,7 +235,7 @@ fn warming_up_that_is_enough_buys_restarts_of_a_study_of_spread() {
     assert!(plan.conditions.iter().all(|c| ["5", "1"].contains(&&*c.settings["workload.warmup_runs"].to_string())));
     let (_, whole) = cut("single-thread-stability", "package:2 core:8 pu:1", &["sampling.within_s=86400"]).unwrap();
     assert!(whole.conditions.iter().all(|c| c.settings["workload.warmup_runs"].to_string() == "10"));
-    assert_eq!(whole.within.unwrap().blocks, None);
+    assert_eq!((whole.within.as_ref().unwrap().blocks, whole.blocks().len()), (Some(10), 4));
 }
 
 #[test]

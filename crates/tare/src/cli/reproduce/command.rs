@@ -41,6 +41,10 @@ pub(crate) struct ReproduceArgs {
     /// trials]
     #[arg(long, value_name = "TIME", value_parser = time)]
     within: Option<f64>,
+    /// The server for the claims of the articles A and B, which are about MySQL; other claims name theirs [default:
+    /// mariadb]
+    #[arg(long, value_name = "ENGINE", value_parser = ["mariadb", "mysql"])]
+    engine: Option<String>,
     /// The folder of server builds, each in a folder of its name
     #[arg(long, value_name = "DIR", default_value = "target/servers")]
     servers: PathBuf,
@@ -48,7 +52,7 @@ pub(crate) struct ReproduceArgs {
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     out: Option<PathBuf>,
     /// Resume an interrupted run with its recorded predictions
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["name", "within", "servers"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["name", "within", "servers", "engine"])]
     resume: Option<PathBuf>,
     /// Use servers, or resume with results, that other users own or may write to: programs in them run as you
     #[arg(long)]
@@ -81,7 +85,10 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
         return resume(path, args);
     }
-    let experiments = chosen(args.name.as_deref())?;
+    let experiments = match &args.engine {
+        Some(engine) => on_engine(chosen(args.name.as_deref())?, engine)?,
+        None => chosen(args.name.as_deref())?,
+    };
     if args.list {
         let articles = claims::articles().map_err(|e| Problem::new(Exit::Usage, e))?;
         return view::list(&experiments, &articles, args.json).map(|()| Exit::Done);
@@ -165,4 +172,17 @@ fn chosen(name: Option<&str>) -> Result<Vec<Experiment>, Problem> {
             None => problem.advice("list the claims with: tare reproduce --list"),
         }
     })
+}
+
+/// The experiments with their claims on MySQL tested on this engine; those whose claims name a server are unchanged.
+fn on_engine(experiments: Vec<Experiment>, engine: &str) -> Result<Vec<Experiment>, Problem> {
+    if experiments.iter().all(|own| own.engines.is_empty()) {
+        return Err(Problem::new(
+            Exit::Usage,
+            "--engine: these claims are not about MySQL, or name the server of their study",
+        )
+        .expected("claims of the articles A and B")
+        .advice("leave out --engine"));
+    }
+    Ok(experiments.into_iter().map(|own| claims::on_engine(own, engine)).collect())
 }

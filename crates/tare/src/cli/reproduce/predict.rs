@@ -88,7 +88,9 @@ fn costed(experiment: Experiment, on: On<'_>) -> Result<Costed, Problem> {
 
 /// Fewest blocks that can decide something about the claims of an experiment.
 fn fewest(experiment: &Experiment) -> usize {
-    let is_spread = |claim: &Claim| matches!(claim.measure, Measure::SpreadRatio | Measure::BetweenCov);
+    let is_spread = |claim: &Claim| {
+        matches!(claim.measure, Measure::SpreadRatio | Measure::LargestSpreadRatio | Measure::BetweenCov)
+    };
     if experiment.claims.iter().any(is_spread) { FEWEST_FOR_SPREADS } else { FEWEST }
 }
 

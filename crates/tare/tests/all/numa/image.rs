@@ -1,5 +1,6 @@
 //! The root file system of a virtual machine, made during the test: busybox, this build of `tare`, MariaDB, optionally
-//! PostgreSQL, prepared data, and every library that `ldd` lists; for another processor the first three, without data.
+//! PostgreSQL and MySQL, prepared data, and every library that `ldd` lists; for another processor the first three,
+//! without data.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,6 +8,7 @@ use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 use crate::numa::guest::Guest;
+use crate::support::target;
 
 /// Where distributions keep MariaDB's messages and character sets: up to 10.11, and since.
 const MARIADB_SHARES: [&str; 2] = ["/usr/share/mysql", "/usr/share/mariadb"];
@@ -142,6 +144,19 @@ impl Image {
             self.copy(Path::new(&path));
         }
         self.copy(Path::new("/usr/share/zoneinfo/Etc"));
+    }
+
+    /// MySQL as `scripts/get-mysql` unpacked it, at its original path, where its loader and libraries are too. Returns
+    /// the path of the program.
+    pub fn mysql(&self) -> String {
+        let unpacked = target().join("mysql/root/usr");
+        let program = unpacked.join("sbin/mysqld");
+        assert!(program.exists(), "{} is missing; get it with: scripts/get-mysql", program.display());
+        self.libraries(&program);
+        for part in ["sbin/mysqld", "share/mysql/english", "share/mysql/charsets"] {
+            self.copy(&unpacked.join(part));
+        }
+        program.to_str().unwrap().to_owned()
     }
 
     /// Copies a file or directory to the same path.

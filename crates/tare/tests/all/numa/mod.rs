@@ -10,5 +10,6 @@ mod guest;
 mod image;
 mod judge;
 mod machine;
+mod memory_studies;
 mod odd_nodes;
 mod two_nodes;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::numa::image::{Image, cell_of_mariadb, preparing};
 use crate::numa::judge::{Cpus, cpus, interleaved_over, kept_to, of_condition, pairs, policies_hold, trials};
 use crate::numa::machine::{Evidence, Machine, Node};
+use crate::numa::memory_studies;
 
 /// Server on node 0, with the memory policy of each level; interleaving is tested with MariaDB, no policy, preferred
 /// nodes and a node without CPUs in `odd_nodes`. The file is not mapped: mapped pages stay on the node where they were
@@ -95,6 +96,7 @@ fn placements_and_policies_on_the_machine_of_article_a_are_as_requested() {
     numa_balancing(&evidence);
     policies_hold(&evidence, &[("local", 0), ("bind:1", 1)]);
     mariadb(&evidence);
+    memory_studies::huge_or_near(&evidence, "0-11");
 }
 
 /// Every cell of the article's table must have the article's vCPU numbers, and threads must have run on those.

@@ -9,7 +9,7 @@ use tare_findings::reproduce::{Reproduced, of_results};
 use tare_results::Results;
 use tare_results::claim::{Claim, Experiment, Measure, PREDICTIONS_SCHEMA, Predicted, Predictions, Published};
 use tare_results::schema::{PlannedTrial, SampleRecord, TrialRecord};
-use tare_study::claims::{all, chosen, fitted, narrow};
+use tare_study::claims::{all, chosen, fitted, narrow, on_engine};
 use tare_topology::Machine;
 
 #[test]
@@ -128,6 +128,35 @@ fn every_claim_has_a_plan_for_a_described_machine_or_a_reason_for_none() {
     let far = left_out(&small).into_iter().find(|(name, _)| name == "far-client").unwrap().1;
     assert_eq!((&far["because"], &far["needs"], &far["has"]), (&"nodes".into(), &2.into(), &1.into()));
     assert_eq!(far["text"], "cannot be tested here: needs 2 NUMA nodes, has 1");
+}
+
+#[test]
+fn claims_about_mysql_are_tested_with_mysql_if_the_user_chooses_it() {
+    let experiments = all().unwrap();
+    let about_mysql = |own: &&Experiment| own.article.as_ref().is_some_and(|letter| ["A", "B"].contains(&&**letter));
+    for own in &experiments {
+        assert_eq!(own.engines.keys().eq(["mysql"]), about_mysql(&own), "{}", own.name);
+        let on = |engine: &str| narrow(&on_engine(own.clone(), engine), 5, Path::new("/nowhere"));
+        let (Ok(study), Ok(mysql)) = (on("mariadb"), on("mysql")) else { continue };
+        let [before, after] = [&study, &mysql].map(|study| study.base.engine.kind.name());
+        assert_eq!(after, if about_mysql(&own) { "mysql" } else { before }, "{}", own.name);
+        // The policies and the local pool of B would have no effect.
+        let interleaves = mysql.base.engine.options.get("innodb_numa_interleave").map(String::as_str);
+        assert_eq!(interleaves, (own.article.as_deref() == Some("B")).then_some("0"), "{}", own.name);
+    }
+    let world = World::new();
+    for (letter, fewest) in [("A", 10), ("B", 20)] {
+        let machine = "package:2 [numa] core:6 pu:2";
+        let words = ["reproduce", letter, "--engine", "mysql", "--dry-run", "--topology", machine, "--json"];
+        let document = json(&world.exits(0, &words).0);
+        let claims = document["claims"].as_array().unwrap();
+        let tested = claims.iter().filter(|claim| claim["blocks"].as_u64().unwrap() >= 4 && claim["verdict"].is_null());
+        assert!(tested.count() >= fewest, "{document}");
+        let has_reason = |claim: &Value| claim["verdict"].is_null() || claim["verdict"]["because"] == "condition";
+        assert!(claims.iter().all(has_reason), "{document}");
+    }
+    let (_, err) = world.exits(2, &["reproduce", "C", "--engine", "mysql", "--dry-run"]);
+    assert!(err.contains("these claims are not about MySQL") && err.contains("articles A and B"), "{err}");
 }
 
 #[test]

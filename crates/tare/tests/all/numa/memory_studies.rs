@@ -1,0 +1,92 @@
+//! The studies of near and far memory, in machines that other tests boot: every pair of nodes, and huge pages.
+
+use serde_json::{Value, json};
+
+use crate::numa::judge::{cpus, kept_to, only_on, trials};
+use crate::numa::machine::Evidence;
+use crate::support::verified;
+
+const NODES: u64 = 4;
+/// The part of the study that runs: clients on one node, the server on it and on another, memory on three.
+const CLIENT: u64 = 3;
+const SERVERS: [u64; 2] = [1, 3];
+const MEMORIES: [u64; 3] = [0, 1, 3];
+
+/// These places: server and memory.
+fn places() -> impl Iterator<Item = (u64, u64)> {
+    SERVERS.into_iter().flat_map(|server| MEMORIES.map(|memory| (server, memory)))
+}
+
+/// Four nodes of two CPUs: clients on the first CPU of a node, the server on the second of any node, memory on any.
+pub fn matrix(evidence: &Evidence) {
+    let plan: Value = serde_json::from_str(&evidence.step("matrix-plan", 0)).unwrap();
+    let planned = plan["conditions"].as_array().unwrap();
+    assert_eq!(planned.len() as u64, NODES.pow(3));
+    for place in (0..NODES.pow(3)).map(|i| [i / 16, i / 4 % 4, i % 4]) {
+        let [client, server, memory] = place;
+        let found = planned.iter().find(|found| is_of(found, place)).unwrap_or_else(|| panic!("{place:?}: {plan}"));
+        let placement = &found["placement"];
+        assert_eq!(placement["client"], json!([[2 * client]]), "{found}");
+        assert_eq!(placement["server"], json!([[2 * server + 1]]), "{found}");
+        assert_eq!(placement["memory"], format!("bind:{memory}"), "{found}");
+    }
+    evidence.step("matrix", 0);
+    let trials = trials(&evidence.path("matrix"));
+    assert_eq!(trials.len(), places().count());
+    for (server, memory) in places() {
+        let place = [CLIENT, server, memory];
+        let trial = trials.iter().find(|trial| is_of(trial, place)).unwrap_or_else(|| panic!("no trial of {place:?}"));
+        kept_to(trial, "client", &[2 * CLIENT].into(), 2);
+        kept_to(trial, "server", &[2 * server + 1].into(), 2);
+        only_on(trial, &[memory], 0.01);
+    }
+    costs(evidence);
+}
+
+/// Whether a condition or a trial has its clients, server and memory on these nodes.
+fn is_of(found: &Value, [client, server, memory]: [u64; 3]) -> bool {
+    let levels = &found["levels"];
+    levels["client"] == format!("node:{client}.core:0")
+        && levels["server"] == format!("node:{server}.core:1")
+        && levels["memory"] == format!("bind:{memory}")
+}
+
+/// The line through these conditions by the machine's own distances, and the maps. Values mean nothing in emulation.
+fn costs(evidence: &Evidence) {
+    let shown: Value = serde_json::from_str(&evidence.step("matrix-show", 0)).unwrap();
+    let measured: Value = serde_json::from_str(&evidence.step("measure", 0)).unwrap();
+    let [cost] = shown["distance"].as_array().unwrap().as_slice() else { panic!("{}", shown["distance"]) };
+    assert!(cost["line"]["change"].is_number() && cost["memory"]["ci_low"].is_number(), "{cost}");
+    let points = cost["points"].as_array().unwrap();
+    assert_eq!(points.len(), places().count(), "{cost}");
+    for point in points {
+        let condition = point["condition"].as_str().unwrap();
+        let name = |(server, memory)| format!("server=node:{server}.core:1 memory=bind:{memory}");
+        let (server, memory) = places().find(|place| condition.ends_with(&name(*place))).unwrap();
+        let table = |name: &str, from: u64, to: u64| &measured["measured"][name][from as usize][to as usize];
+        assert_eq!(&point["line_ns"], table("line_ns", 2 * CLIENT, 2 * server + 1), "{point}");
+        assert_eq!(&point["memory_ns"], table("latency_ns", server, memory), "{point}");
+    }
+    evidence.step("matrix-report", 0);
+    let page = evidence.text("matrix/report.html");
+    let maps = page.split("<section id=\"distance\"").nth(1).expect("a section of maps").split("</section>").next();
+    assert_eq!(maps.map(|maps| maps.matches("<figure>").count()), Some(2 + MEMORIES.len()));
+}
+
+/// Memory on the node that is not the server's, in huge pages and in small ones; the other tests have local memory.
+pub fn huge_or_near(evidence: &Evidence, cpus_of_node_0: &str) {
+    evidence.step("huge", 0);
+    let trials = trials(&evidence.path("huge"));
+    assert_eq!(trials.len(), 2);
+    for thp in ["always", "never"] {
+        let is_it = |trial: &&Value| trial["levels"] == json!({"memory": "bind:1", "thp": thp});
+        let trial = trials.iter().find(is_it).unwrap_or_else(|| panic!("no trial of {thp}"));
+        kept_to(trial, "server", &cpus(cpus_of_node_0), 4);
+        only_on(trial, &[1], 0.01);
+        assert_eq!(verified(trial, "thp"), format!("reads back {thp}"));
+        let huge = trial["samples"][0]["covariates"]["server_transparent_huge_bytes"].as_f64().unwrap();
+        eprintln!("huge pages {thp}: {huge} bytes in them");
+        assert_eq!(huge > 0.0, thp == "always", "{thp}: {huge}");
+    }
+    assert!(evidence.text("huge-after").contains("[never]"), "{}", evidence.text("huge-after"));
+}
