@@ -5,6 +5,7 @@ mod condition;
 mod events;
 mod extremes;
 mod part;
+mod quota;
 mod remote;
 mod strangers;
 mod trial;

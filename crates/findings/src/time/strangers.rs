@@ -63,11 +63,11 @@ impl<'s> Places<'s> {
     }
 }
 
-fn of_thread_s(thread: &ThreadRecord) -> f64 {
+pub(super) fn of_thread_s(thread: &ThreadRecord) -> f64 {
     thread.schedule.map_or(thread.user_s + thread.system_s, |spent| spent.ran_s)
 }
 
-fn foreign_s(sample: &SampleRecord, on_clients_host: bool) -> f64 {
+pub(super) fn foreign_s(sample: &SampleRecord, on_clients_host: bool) -> f64 {
     let of = |name: &str| sample.covariates.get(name).copied().filter(|s| s.is_finite()).unwrap_or(0.0).max(0.0);
     if on_clients_host { of(&format!("{CLIENT_HOST}{FOREIGN}")) } else { of(FOREIGN) }
 }

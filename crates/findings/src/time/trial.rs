@@ -1,9 +1,8 @@
 //! The identity of one trial: `clients / throughput` is the sum of its parts.
 
 use super::part::{Missing, Part};
-use super::{strangers, waited};
+use super::{quota, strangers, waited};
 use std::collections::{BTreeMap, BTreeSet};
-use tare_cpuset::CpuSet;
 use tare_results::captures::Captures;
 use tare_results::covariate::CLIENT_SPUN;
 use tare_results::metric::TPS;
@@ -46,7 +45,7 @@ struct Sums {
     background_s: f64,
     /// Waits of the clients and of the server for CPUs that other programs used.
     for_strangers_s: [f64; 2],
-    /// Clients' time for which the quota of their control group was used up.
+    /// Clients' time that the quota of their control group took.
     throttled_s: f64,
     /// How long clients spun while they waited for an answer, if they spin.
     spun_s: Option<f64>,
@@ -54,9 +53,6 @@ struct Sums {
 
 /// A part of a transaction above this, microseconds, is no time: squared, in an interval, it would be infinite.
 const MOST_US: f64 = 1e100;
-
-/// Covariate: seconds for which the clients' control group was throttled, summed over the CPUs on which it was.
-const THROTTLED: &str = "client_throttled_s";
 
 /// The threads of one class, seconds and counts.
 #[derive(Default)]
@@ -114,8 +110,7 @@ impl Sums {
                 *sums.spun_s.get_or_insert(0.0) += spun_s;
             }
             sums.background_s += background.map(|thread| thread.user_s + thread.system_s).sum::<f64>();
-            let stopped_s = sample.covariates.get(THROTTLED).copied().filter(|s| *s > 0.0).unwrap_or(0.0);
-            sums.throttled_s += clients as f64 * (stopped_s / cpus_stopped(sample, clients)).min(sample.elapsed_s);
+            sums.throttled_s += quota::took_s(sample, clients);
             let sides = [ThreadClass::Client, ThreadClass::Connection].into_iter();
             for (side, class) in sums.for_strangers_s.iter_mut().zip(sides) {
                 *side += strangers::waited_s(sample, class, trial.client_host.is_some());
@@ -138,15 +133,6 @@ impl Sums {
         self.client.waited_s *= own;
         self.for_strangers_s[0] *= own;
     }
-}
-
-/// The CPUs that a quota stops at once: those that the threads may use, at most one for each client, because a client
-/// and the thread that serves it take turns.
-fn cpus_stopped(sample: &SampleRecord, clients: usize) -> f64 {
-    let threads = sample.threads.iter().filter(|thread| thread.class != ThreadClass::Background);
-    let allowed = threads.fold(CpuSet::default(), |all, thread| all.union(&thread.allowed_cpus));
-    let most = if allowed.is_empty() { usize::MAX } else { allowed.len() };
-    clients.min(most).max(1) as f64
 }
 
 /// The key of a study for the number of connections.

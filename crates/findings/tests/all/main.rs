@@ -16,6 +16,7 @@ mod memory_suspects;
 mod modes;
 mod parts;
 mod pooled;
+mod quota;
 #[path = "../../../stats/tests/all/rates.rs"]
 mod rates;
 mod rounded;

@@ -60,31 +60,6 @@ fn the_clients_of_a_program_are_its_connections_and_not_its_threads() {
     );
 }
 
-/// A quota stops two clients on two CPUs, each for half of the time, in which one of both sides waits for a CPU.
-#[test]
-fn time_that_a_quota_stops_is_that_of_each_cpu_and_no_wait_for_a_cpu() {
-    let stopped = |pairs: usize, cpus: &[u32], summed_s: f64| {
-        let mut record = trial(0, 0, "all", 1000.0 * pairs as f64, false);
-        let sample = &mut record.samples[0];
-        let pair = [thread(ThreadClass::Client, 0.2, 0.0, 0.25), thread(ThreadClass::Connection, 0.3, 0.0, 0.25)];
-        sample.threads = (0..pairs).flat_map(|_| pair.clone()).collect();
-        for one in &mut sample.threads {
-            one.allowed_cpus = cpus.iter().copied().collect();
-        }
-        sample.covariates.insert("client_throttled_s".to_owned(), summed_s);
-        let found = TrialTime::of(&record, None).unwrap();
-        for (part, us) in [(Part::Throttled, 500.0), (Part::ClientWaited, 0.0), (Part::ServerWaited, 0.0)] {
-            assert!((found.part(&part) - us).abs() < 1e-9, "{pairs} pairs, {cpus:?}: {part:?}: {found:?}");
-        }
-        assert!(found.part(&Part::NotExplained).abs() < 1e-9 && found.overlap_us == 0.0, "{found:?}");
-    };
-    // The kernel adds the time up over the CPUs that were stopped.
-    stopped(2, &[0, 1], 1.0);
-    // On one CPU both clients are stopped at once; a single client has one runnable thread.
-    stopped(2, &[0], 0.5);
-    stopped(1, &[0, 1], 0.5);
-}
-
 fn futex(on: &str, caller: Option<&str>, operation: FutexOperation, fraction: f64) -> TimePart {
     TimePart {
         time: TimeUse::SharedFutex,

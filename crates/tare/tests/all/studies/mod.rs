@@ -11,6 +11,7 @@ pub mod captures;
 mod configuration;
 mod data;
 mod find;
+mod identity;
 mod invalid_requests;
 mod ladder;
 mod lines;
