@@ -9,8 +9,7 @@ use tare_results::schema::{ThreadClass, TrialRecord, Turns};
 const BLOCKS: usize = 14;
 const MORE: f64 = 0.02;
 /// Throughput of the machine in each block, which all trials of the block share.
-const MACHINE: [f64; BLOCKS] =
-    [14.6, 16.1, 15.1, 16.2, 15.9, 14.8, 14.7, 14.2, 15.4, 15.1, 15.2, 14.0, 15.3, 14.8];
+const MACHINE: [f64; BLOCKS] = [14.6, 16.1, 15.1, 16.2, 15.9, 14.8, 14.7, 14.2, 15.4, 15.1, 15.2, 14.0, 15.3, 14.8];
 /// What the trials of a pair differ in by chance.
 const CHANCE: [f64; 5] = [0.001, -0.002, 0.002, -0.001, 0.0];
 
