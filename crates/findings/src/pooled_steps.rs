@@ -5,6 +5,7 @@ use super::confidence::CONFIDENCE;
 use super::factors::{load_of, number};
 use super::ladders::{Ladder, ladders};
 use super::pooled::{PooledStep, StepExceptions};
+use super::rounding;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::schema::Levels;
 use tare_stats::multiple::holm;
@@ -45,7 +46,8 @@ fn steps_over(ladders: &[&Ladder<'_, '_>], metric: &str, rate: f64) -> Vec<Poole
         rungs.sort_by(|a, b| a.0.total_cmp(&b.0));
         let load = load_of(&ladder.levels).filter(|_| loads.len() > 1).cloned();
         for pair in rungs.windows(2) {
-            let step = LadderStep { blocks: differences(pair[0].1, pair[1].1, metric) };
+            let both = [pair[0].1, pair[1].1];
+            let step = LadderStep { blocks: differences(both, metric), rounding: rounding::of_logarithm(both, metric) };
             if step.blocks.len() >= 2 {
                 let key = (load.clone(), pair[0].0.to_bits(), pair[1].0.to_bits());
                 groups.entry(key).or_default().push((ladder, step));
@@ -83,7 +85,7 @@ fn steps_over(ladders: &[&Ladder<'_, '_>], metric: &str, rate: f64) -> Vec<Poole
 }
 
 /// ln(after / before) of every block that both have.
-fn differences(before: &ConditionTrials<'_>, after: &ConditionTrials<'_>, metric: &str) -> Vec<(usize, f64)> {
+fn differences([before, after]: [&ConditionTrials<'_>; 2], metric: &str) -> Vec<(usize, f64)> {
     let before: BTreeMap<usize, f64> = before.numbered(metric).into_iter().filter(|(_, value)| *value > 0.0).collect();
     let after = after.numbered(metric).into_iter().filter(|(_, value)| *value > 0.0);
     after.filter_map(|(block, value)| Some((block, (value / before.get(&block)?).ln()))).collect()

@@ -32,6 +32,17 @@ pub(super) fn of_sides([a, b]: [&ConditionTrials<'_>; 2], metric: &str) -> [Roun
     <[Rounding; 2]>::try_from(of([a, b], metric)).unwrap_or_default()
 }
 
+/// What rounding hides of the logarithm of the ratio of two conditions.
+pub(super) fn of_logarithm(sides: [&ConditionTrials<'_>; 2], metric: &str) -> Rounding {
+    let parts = of_sides(sides, metric).into_iter().zip(sides).filter_map(|(hidden, side)| {
+        let usual = descriptive::mean(&side.means(metric)).filter(|mean| *mean > 0.0)?;
+        Some(Rounding { error: hidden.error / usual, slack: hidden.slack / usual })
+    });
+    let sum =
+        |sum: Rounding, own: Rounding| Rounding { error: sum.error.hypot(own.error), slack: sum.slack + own.slack };
+    parts.fold(Rounding::default(), sum)
+}
+
 /// The standard deviation of the rounding error of a trial of each condition, as a part of the condition's mean: the
 /// error of its logarithm.
 pub(super) fn of_logarithms(conditions: &[ConditionTrials<'_>], metric: &str) -> Vec<f64> {

@@ -126,8 +126,16 @@ pub(crate) struct Run<'r> {
     pub conditions: Vec<ConditionTrials<'r>>,
     /// The levels that selected them; empty for all conditions, or for one selected by its full name.
     chosen: Levels,
-    /// The residuals of the trials after the effects of conditions, in the order of the run; none if unknown.
-    order: Option<Vec<f64>>,
+    order: Option<Order>,
+}
+
+/// The residuals of the trials of a run after the effects of conditions, in the order of the trials.
+struct Order {
+    /// All trials as one series; without blocks, each condition as a series of its own, because nothing says in which
+    /// order trials of different conditions ran.
+    series: Vec<Vec<f64>>,
+    /// Number of trials among which those of a condition ran; 0 if, as far as is known, they ran one after the other.
+    among: usize,
 }
 
 pub(crate) fn run_of(side: Side<'_>) -> Result<Run<'_>, CompareError> {
@@ -156,11 +164,16 @@ fn others<'l>(condition: &'l ConditionTrials<'_>, a: &Levels, b: &Levels) -> Vec
     levels.filter(|(factor, _)| !a.contains_key(*factor) && !b.contains_key(*factor)).collect()
 }
 
-/// The residuals of the trials of a run after the effects of conditions, in order; none if the order is unknown.
-fn order(conditions: &[ConditionTrials<'_>]) -> Option<Vec<f64>> {
+/// None without a trial that has the headline metric.
+fn order(conditions: &[ConditionTrials<'_>]) -> Option<Order> {
     let composite = composite::of(conditions, &headline_metric(&collect::all_metrics(conditions))?)?;
-    let ordered = conditions.iter().all(|condition| condition.blocked);
-    ordered.then(|| run_order::residuals(conditions, &composite).into_iter().map(|(_, residual)| residual).collect())
+    let all = run_order::residuals(conditions, &composite);
+    if conditions.iter().all(|condition| condition.blocked) {
+        return Some(Order { among: all.len(), series: vec![all.into_iter().map(|(_, residual)| residual).collect()] });
+    }
+    let mut series = vec![Vec::new(); conditions.len()];
+    all.into_iter().for_each(|(condition, residual)| series[condition].push(residual));
+    Some(Order { series, among: 0 })
 }
 
 /// P-value up to which drift between two runs is shown.
@@ -244,7 +257,7 @@ pub(crate) struct Origin {
     together: bool,
     /// Serial correlation of the trials, from both runs together.
     order: Option<RunOrder>,
-    /// Number of trials of each run, if their order is known.
+    /// As [`Order::among`], if the order of its trials is known.
     trials: [Option<usize>; 2],
     /// The probe that both studies declared in advance for adjusting comparisons.
     probe: Option<Probe>,
@@ -259,13 +272,14 @@ impl Origin {
     pub(crate) fn of(a: (Side<'_>, &Run<'_>), b: (Side<'_>, &Run<'_>)) -> Self {
         let adjusts = |side: Side<'_>| probes::declared(side.results).adjusts();
         let together = std::ptr::eq(a.0.results, b.0.results);
-        let known: Vec<&[f64]> = [a.1, b.1].iter().filter_map(|run| run.order.as_deref()).collect();
+        let orders = [a.1, b.1].map(|run| run.order.as_ref());
+        let known: Vec<&[f64]> = orders.iter().flatten().flat_map(|order| &order.series).map(Vec::as_slice).collect();
         let short = known.iter().any(|run| run.len() < LONG);
         Self {
             together,
             unseen: if together || short { UNSEEN } else { serial::not_excluded(&known, UNSEEN) },
             order: if together { None } else { serial::of_runs(&known, SEED) },
-            trials: [a.1, b.1].map(|run| run.order.as_ref().map(Vec::len)),
+            trials: orders.map(|order| order.map(|order| order.among)),
             probe: adjusts(a.0).filter(|probe| adjusts(b.0) == Some(*probe)),
         }
     }

@@ -325,6 +325,33 @@ fn a_verdict_that_drift_could_cause_in_short_runs_has_a_note() {
     assert_eq!(notes(&wavy(1.0), &wavy(1.006)), (Verdict::Faster, vec![with(10, 0.73)]));
 }
 
+/// A CSV file without a column of blocks has no plan, and every block is 0. The trials of a condition are then
+/// neighbours in the order of their numbers, and those of different conditions are not.
+#[test]
+fn drift_is_allowed_for_without_blocks_too() {
+    let of = |gain: f64, rising: f64, conditions: &[&str]| {
+        let mut made = run(8 * conditions.len(), |i, luck| {
+            let (condition, trial_number) = (i / 8, i % 8);
+            let tps = 1000.0 * gain * luck * (1.0 + condition as f64 + rising * trial_number as f64);
+            trial(trial_number, 0, conditions[condition], tps, false)
+        });
+        made.plan = None;
+        made
+    };
+    let notes = |gain: f64, rising: f64, conditions: &[&str]| {
+        let options = Options { min_effect: 0.0, ..Options::default() };
+        let (a, b) = (of(1.0, rising, conditions), of(gain, rising, conditions));
+        let notes = compare(whole(&a), whole(&b), &options).unwrap().notes;
+        let unseen = notes.iter().filter(|note| matches!(note, Note::DriftUnseen { .. })).count();
+        (unseen, notes.iter().any(|note| matches!(note, Note::Drifted { shown: true, .. })))
+    };
+    for conditions in [["c"].as_slice(), &["c", "d"]] {
+        assert_eq!(notes(1.012, 0.0, conditions), (1, false), "{conditions:?}");
+        assert_eq!(notes(1.2, 0.0, conditions), (0, false), "{conditions:?}");
+        assert_eq!(notes(1.0, 0.02, conditions), (0, true), "{conditions:?}");
+    }
+}
+
 #[test]
 fn a_file_keeps_blocks_and_marks_of_disturbed_trials() {
     let folder = tempfile::tempdir().unwrap();

@@ -114,3 +114,24 @@ fn a_loss_on_both_of_two_ladders_is_named_and_on_one_of_them_only_there() {
         assert!(less.iter().all(|step| step.levels["threads"] == "256"), "{less:?}");
     }
 }
+
+/// Whole transactions per second of ladders on which nothing changes: 11.51 and 11.49 are 12 and 11 in every block.
+#[test]
+fn rounded_throughputs_that_are_equal_by_chance_show_no_loss() {
+    let of = |before: f64, after: f64| {
+        let mut trials = Vec::new();
+        for block in 0..4 {
+            for threads in [8, 64, 256, 1024] {
+                for (nodes, tps) in [(1, before), (2, after)] {
+                    trials.push(trial(trials.len(), block, &format!("nodes={nodes} threads={threads}"), tps, false));
+                }
+            }
+        }
+        match answered(&results("scaling", trials)).verdict {
+            Verdict::Steps { pooled, .. } => pooled[0].clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(!of(12.0, 11.0).less && of(12.0, 11.0).ci.unwrap().contains(1.0), "{:?}", of(12.0, 11.0));
+    assert!(of(12.0, 9.0).less, "{:?}", of(12.0, 9.0));
+}

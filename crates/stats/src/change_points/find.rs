@@ -2,10 +2,11 @@
 
 use super::split::{FEWEST, Split, places, segments};
 use super::trend::{self, Drift, Model};
-use super::{divisive, outliers, place};
+use super::{divisive, outliers, place, resemblance};
+use crate::descriptive::mean;
 use crate::error::{Error, all_positive};
-use crate::interval::{Estimate, Interval};
-use crate::{ratio, serial};
+use crate::interval::Estimate;
+use crate::ratio::{Arms, Better, Design};
 
 /// Share of the error rate that is spent on drift; steps have the rest.
 const OF_DRIFT: f64 = 0.2;
@@ -35,8 +36,8 @@ pub struct ChangePoint {
     pub earliest: usize,
     /// The end of this range, included.
     pub latest: usize,
-    /// Mean of the segment after it divided by that of the segment before it, without outliers ([`ratio::fieller`]).
-    /// The interval does not account for the position having been chosen from the data.
+    /// Mean of the segment after it divided by that of the segment before it, without outliers ([`of_segments`]). The
+    /// interval does not account for the position having been chosen from the data.
     pub ratio: Estimate,
     /// The larger of two p-values: that of the permutation test, (1 + k) / (1 + P), and that of a t test that allows
     /// for autocorrelation between neighbouring runs.
@@ -123,7 +124,7 @@ fn drop_small(splits: &mut Vec<Split>, logs: &[f64], outliers: &[usize], smalles
     loop {
         let means: Vec<f64> = segments(&places(splits), logs.len())
             .into_iter()
-            .map(|segment| crate::descriptive::mean(&without(outliers, logs, segment)).unwrap_or(0.0))
+            .map(|segment| mean(&without(outliers, logs, segment)).unwrap_or(0.0))
             .collect();
         let sizes = means.windows(2).map(|pair| (pair[1] - pair[0]).abs());
         match sizes.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)) {
@@ -155,20 +156,19 @@ fn changes(
         .collect()
 }
 
-/// Mean of one segment divided by that of an earlier one, with Fieller's interval, widened by the effect of
-/// autocorrelation on the variance of a mean.
+/// Mean of one segment divided by that of an earlier one, with Fieller's interval, in which autocorrelation increases
+/// the variance of both means by as much as in the test of the step.
 ///
 /// # Errors
-/// As [`ratio::fieller`].
+/// As [`crate::ratio::fieller`].
 pub fn of_segments(before: &[f64], after: &[f64], confidence: f64) -> Result<Estimate, Error> {
-    let plain = ratio::fieller(before, after, confidence)?;
-    let order = serial::of_runs(&[before, after], 0);
-    let wider = order.map_or(1.0, |order| order.inflation(before.len().min(after.len()).max(2))).sqrt();
-    let ci = plain.ci.map(|ci| {
-        let end = |to: f64| (plain.value.ln() + wider * (to.ln() - plain.value.ln())).exp();
-        Interval { low: end(ci.low), high: end(ci.high) }
-    });
-    Ok(Estimate { value: plain.value, ci: ci.filter(|ci| ci.low.is_finite() && ci.high.is_finite()) })
+    let relative = |segment: &[f64]| {
+        let centre = mean(segment).unwrap_or(0.0);
+        segment.iter().map(|value| value / centre - 1.0).collect::<Vec<f64>>()
+    };
+    let residuals = [relative(before), relative(after)].concat();
+    let design = Design::Apart([before, after].map(|runs| resemblance::of_residuals(&residuals, 2, runs.len())));
+    Arms { a: before, b: after, better: Better::Lower, design, rounding: None }.ratio(confidence)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::descriptive::{mean, std_dev};
 use crate::interval::{Estimate, Interval};
 use crate::plan::POWER;
 use crate::quantiles::{t, t_upper_tail};
+use crate::ratio::Rounding;
 use crate::welch;
 
 /// A step on one ladder.
@@ -12,6 +13,8 @@ use crate::welch;
 pub struct LadderStep {
     /// ln(after / before), with the block in which both ran.
     pub blocks: Vec<(usize, f64)>,
+    /// What rounding hides of these logarithms; nothing by default.
+    pub rounding: Rounding,
 }
 
 /// A ladder whose step differs from that of the rest.
@@ -106,16 +109,41 @@ fn pooled_step(
     let exceptions = exceptions.into_iter().filter_map(|ladder| {
         let own = own[ladder]?;
         let se = (common.of_ladder(own) / own.n).sqrt();
-        Some(Exception { ladder, ratio: estimate(own.mean, se, common.df, confidence) })
+        let found = Mean { value: own.mean, se, df: common.df, slack: own.rounding.slack };
+        Some(Exception { ladder, ratio: found.estimate(confidence) })
     });
     let exceptions = exceptions.collect();
-    let (value, se, df) = if *shared { by_block(ladders, &rest)? } else { by_ladder(own, &rest)? };
-    let p_less = match (value, se) {
-        (0.0, _) => 1.0,
-        (value, se) if se > 0.0 => t_upper_tail(-value / se, df),
-        (value, _) => f64::from(u8::from(value > 0.0)),
-    };
-    Some(PooledStep { ratio: estimate(value, se, df, confidence), p_less, p_alike, ladders: rest.len(), exceptions })
+    let found = if *shared { by_block(ladders, &rest)? } else { by_ladder(own, &rest)? };
+    let (ratio, p_less) = (found.estimate(confidence), found.p_less());
+    Some(PooledStep { ratio, p_less, p_alike, ladders: rest.len(), exceptions })
+}
+
+/// A mean of logarithms with its standard error and degrees of freedom.
+struct Mean {
+    value: f64,
+    se: f64,
+    df: f64,
+    /// By how much rounding may have moved it.
+    slack: f64,
+}
+
+impl Mean {
+    /// One-sided p-value of a mean of 0 or more.
+    fn p_less(&self) -> f64 {
+        // The largest mean that rounding allows.
+        match (self.value + self.slack, self.se) {
+            (0.0, _) => 1.0,
+            (value, se) if se > 0.0 => t_upper_tail(-value / se, self.df),
+            (value, _) => f64::from(u8::from(value > 0.0)),
+        }
+    }
+
+    fn estimate(&self, confidence: f64) -> Estimate {
+        let half = t(0.5 + confidence / 2.0, self.df.min(1e9)) * self.se + self.slack;
+        let end = |to: f64| (self.value + to).exp();
+        let ci = half.is_finite().then(|| Interval { low: end(-half), high: end(half) });
+        Estimate { value: self.value.exp(), ci }
+    }
 }
 
 /// The variance that the ladders of a step share.
@@ -146,13 +174,15 @@ struct Own {
     variance: f64,
     n: f64,
     df: f64,
+    rounding: Rounding,
 }
 
 impl Own {
     fn of(step: &LadderStep) -> Option<Self> {
         let values: Vec<f64> = step.blocks.iter().map(|(_, value)| *value).collect();
-        let n = values.len() as f64;
-        Some(Self { mean: mean(&values)?, variance: std_dev(&values)?.powi(2), n, df: n - 1.0 })
+        let (n, rounding) = (values.len() as f64, step.rounding);
+        let variance = std_dev(&values)?.max(rounding.error).powi(2);
+        Some(Self { mean: mean(&values)?, variance, n, df: n - 1.0, rounding })
     }
 }
 
@@ -166,25 +196,27 @@ fn farthest(own: &[Option<Own>], rest: &[usize], common: Common) -> Option<(usiz
 
 /// Two-sided p-value of a ladder being like the rest.
 fn apart(own: &[Option<Own>], rest: &[usize], ladder: usize, common: Common) -> Option<f64> {
-    let of = |ladder: usize| own[ladder].map(|own| (own.mean, common.of_ladder(own) / own.n));
-    let (value, variance) = of(ladder)?;
-    let others: Vec<(f64, f64)> =
+    let of = |ladder: usize| own[ladder].map(|own| (own.mean, common.of_ladder(own) / own.n, own.rounding.slack));
+    let (value, variance, slack) = of(ladder)?;
+    let others: Vec<(f64, f64, f64)> =
         rest.iter().filter(|other| **other != ladder).filter_map(|other| of(*other)).collect();
     let m = others.len() as f64;
-    let mean = others.iter().map(|other| other.0).sum::<f64>() / m;
-    let se = (variance + others.iter().map(|other| other.1).sum::<f64>() / (m * m)).sqrt();
-    let statistic = if se > 0.0 { (value - mean).abs() / se } else { return None };
+    let over = |part: fn(&(f64, f64, f64)) -> f64| others.iter().map(part).sum::<f64>() / m;
+    let se = (variance + over(|other| other.1) / m).sqrt();
+    let difference = (value - over(|other| other.0)).abs() - slack - over(|other| other.2);
+    let statistic = if se > 0.0 { difference.max(0.0) / se } else { return None };
     Some((2.0 * t_upper_tail(statistic, common.df)).min(1.0))
 }
 
 /// For independent ladders: the variance of their mean follows from that of each, with Satterthwaite's degrees of
 /// freedom.
-fn by_ladder(own: &[Option<Own>], rest: &[usize]) -> Option<(f64, f64, f64)> {
+fn by_ladder(own: &[Option<Own>], rest: &[usize]) -> Option<Mean> {
     let all: Vec<Own> = rest.iter().filter_map(|ladder| own[*ladder]).collect();
     let m = all.len() as f64;
     let value = mean(&all.iter().map(|own| own.mean).collect::<Vec<_>>())?;
     let (variance, df) = welch::sum(all.iter().map(|own| (own.variance / own.n, own.df)));
-    Some((value, variance.sqrt() / m, df))
+    let slack = all.iter().map(|own| own.rounding.slack).sum::<f64>() / m;
+    Some(Mean { value, se: variance.sqrt() / m, df, slack })
 }
 
 /// The same ladders after subtracting block effects.
@@ -196,11 +228,11 @@ fn without_blocks(ladders: &[LadderStep], rest: &[usize]) -> Vec<LadderStep> {
     let all = mean(&values(None)).unwrap_or(0.0);
     let own = |block: usize| mean(&values(Some(block))).unwrap_or(all);
     let freed = |step: &LadderStep| step.blocks.iter().map(|(block, v)| (*block, v - own(*block) + all)).collect();
-    ladders.iter().map(|step| LadderStep { blocks: freed(step) }).collect()
+    ladders.iter().map(|step| LadderStep { blocks: freed(step), ..*step }).collect()
 }
 
 /// For ladders that share the random effects of their block: the block's mean is one value.
-fn by_block(ladders: &[LadderStep], rest: &[usize]) -> Option<(f64, f64, f64)> {
+fn by_block(ladders: &[LadderStep], rest: &[usize]) -> Option<Mean> {
     let mut blocks: Vec<usize> = rest.iter().flat_map(|l| ladders[*l].blocks.iter().map(|(block, _)| *block)).collect();
     blocks.sort_unstable();
     blocks.dedup();
@@ -209,14 +241,11 @@ fn by_block(ladders: &[LadderStep], rest: &[usize]) -> Option<(f64, f64, f64)> {
         mean(&values.collect::<Vec<_>>())
     };
     let means: Vec<f64> = blocks.into_iter().filter_map(of).collect();
-    let n = means.len() as f64;
-    Some((mean(&means)?, std_dev(&means)? / n.sqrt(), n - 1.0))
-}
-
-fn estimate(value: f64, se: f64, df: f64, confidence: f64) -> Estimate {
-    let half = t(0.5 + confidence / 2.0, df.min(1e9)) * se;
-    let ci = half.is_finite().then(|| Interval { low: (value - half).exp(), high: (value + half).exp() });
-    Estimate { value: value.exp(), ci }
+    let (n, m) = (means.len() as f64, rest.len() as f64);
+    let hidden = rest.iter().map(|ladder| ladders[*ladder].rounding);
+    let error = hidden.clone().map(|rounding| rounding.error * rounding.error).sum::<f64>().sqrt() / m;
+    let slack = hidden.map(|rounding| rounding.slack).sum::<f64>() / m;
+    Some(Mean { value: mean(&means)?, se: std_dev(&means)?.max(error) / n.sqrt(), df: n - 1.0, slack })
 }
 
 /// The smallest change, as a fraction, that a contrast with this standard error (of logarithms) and these degrees of

@@ -4,6 +4,7 @@
 
 use crate::simulate::{Generator, generator, normal, share};
 use tare_stats::pooled::{LadderStep, PooledStep, StepOfLadders, pooled_steps, smallest_shown};
+use tare_stats::ratio::Rounding;
 
 const STUDIES: usize = 500;
 /// The error that a study allows for steps, and again for exceptions, over the two steps of five loads.
@@ -30,7 +31,7 @@ impl Grid {
             let truth = if place == 0 { self.off.ln() } else { self.step.ln() };
             let cov = self.cov * 2f64.sqrt() * if place % 7 == 3 { self.noisier } else { 1.0 };
             let blocks = lucks.iter().enumerate().map(|(block, luck)| (block, truth + luck + normal(rng, 0.0, cov)));
-            LadderStep { blocks: blocks.collect() }
+            LadderStep { blocks: blocks.collect(), rounding: Rounding::default() }
         };
         StepOfLadders { ladders: (0..28).map(&mut ladder).collect(), shared: self.luck.is_some() }
     }
@@ -92,4 +93,29 @@ fn the_mean_is_covered_and_the_smallest_shown_is_shown_as_often_as_expected() {
     let all: Vec<PooledStep> = (0..60).flat_map(|_| study(&mut rng, grid)).collect();
     let shown = all.iter().filter(|step| step.p_less <= RATE).count() as f64 / all.len() as f64;
     assert!((0.72..=0.88).contains(&shown), "{shown} of a loss of {smallest}");
+}
+
+/// Steps without any change on four ladders of 12 whole transactions per second: those of a ladder are all 12 or 11.
+#[test]
+fn ladders_of_rounded_values_that_are_equal_by_chance_show_neither_a_loss_nor_an_exception() {
+    let of = |errors: f64, slack: f64, shared: bool| {
+        let ladder = |after: f64| LadderStep {
+            blocks: (0..5).map(|block| (block, (after / 12.0_f64).ln())).collect(),
+            rounding: Rounding { error: errors, slack },
+        };
+        let found = |after: [f64; 4]| {
+            let steps = [StepOfLadders { ladders: after.map(ladder).to_vec(), shared }];
+            pooled_steps(&steps, 0.95, RATE).remove(0).unwrap()
+        };
+        [found([11.0; 4]), found([11.0, 12.0, 12.0, 12.0])]
+    };
+    let (error, slack) = (2.0_f64.sqrt() / 12.0_f64.sqrt() / 11.5, 1.0 / 11.5);
+    for shared in [false, true] {
+        let [certain, _] = of(0.0, 0.0, shared);
+        assert_eq!(certain.p_less, 0.0);
+        for step in of(error, slack, shared) {
+            assert!(step.p_less > 0.4 && step.exceptions.is_empty(), "{step:?}");
+            assert!(step.ratio.ci.unwrap().contains(1.0), "{step:?}");
+        }
+    }
 }
