@@ -34,10 +34,7 @@ pub(super) fn of_sides([a, b]: [&ConditionTrials<'_>; 2], metric: &str) -> [Roun
 
 /// What rounding hides of the logarithm of the ratio of two conditions.
 pub(super) fn of_logarithm(sides: [&ConditionTrials<'_>; 2], metric: &str) -> Rounding {
-    let parts = of_sides(sides, metric).into_iter().zip(sides).filter_map(|(hidden, side)| {
-        let usual = descriptive::mean(&side.means(metric)).filter(|mean| *mean > 0.0)?;
-        Some(Rounding { error: hidden.error / usual, slack: hidden.slack / usual })
-    });
+    let parts = of_sides(sides, metric).into_iter().zip(sides).map(|(hidden, side)| relative(hidden, side, metric));
     let sum =
         |sum: Rounding, own: Rounding| Rounding { error: sum.error.hypot(own.error), slack: sum.slack + own.slack };
     parts.fold(Rounding::default(), sum)
@@ -46,13 +43,17 @@ pub(super) fn of_logarithm(sides: [&ConditionTrials<'_>; 2], metric: &str) -> Ro
 /// The standard deviation of the rounding error of a trial of each condition, as a part of the condition's mean: the
 /// error of its logarithm.
 pub(super) fn of_logarithms(conditions: &[ConditionTrials<'_>], metric: &str) -> Vec<f64> {
-    let relative = |(rounding, condition): (Rounding, &ConditionTrials<'_>)| match rounding.error {
-        error if error > 0.0 => {
-            descriptive::mean(&condition.means(metric)).filter(|mean| *mean > 0.0).map_or(0.0, |mean| error / mean)
-        }
-        _ => 0.0,
-    };
-    of(conditions, metric).into_iter().zip(conditions).map(relative).collect()
+    let hidden = of(conditions, metric).into_iter().zip(conditions);
+    hidden.map(|(hidden, condition)| relative(hidden, condition, metric).error).collect()
+}
+
+/// What rounding hides as a part of the condition's mean; nothing without a positive mean.
+fn relative(hidden: Rounding, condition: &ConditionTrials<'_>, metric: &str) -> Rounding {
+    if hidden.error <= 0.0 && hidden.slack <= 0.0 {
+        return Rounding::default();
+    }
+    let mean = descriptive::mean(&condition.means(metric)).filter(|mean| *mean > 0.0);
+    mean.map_or_else(Rounding::default, |mean| Rounding { error: hidden.error / mean, slack: hidden.slack / mean })
 }
 
 /// The same of the mean of these metrics' logarithms, whose errors are independent.

@@ -230,6 +230,7 @@ pub(crate) fn covariate_means(samples: &[SampleRecord]) -> BTreeMap<String, f64>
     }
     sums.into_iter().map(|(name, (sum, n))| (name, sum / n as f64)).collect()
 }
+
 /// The relation of two CPUs as part of a sentence: "on one PU".
 fn relation_words(relation: Pairing) -> &'static str {
     match relation {
