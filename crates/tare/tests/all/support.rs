@@ -283,6 +283,13 @@ pub fn words_of(pid: u32) -> Vec<String> {
     line.split_terminator('\0').map(str::to_owned).collect()
 }
 
+/// The names of its threads; none for a process that has ended.
+pub fn thread_names(pid: u32) -> Vec<String> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let names = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+    names.map(|name| name.trim_end().to_owned()).collect()
+}
+
 pub fn parent_of(pid: u32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())

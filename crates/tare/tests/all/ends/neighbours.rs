@@ -1,7 +1,9 @@
 //! What other users of the machine and unusual names can do to a run: processes and threads of any name, a program that
 //! is replaced while it runs, a prompt that no one answers.
 
-use crate::support::{ControlGroup, World, json, script, send, text, trials, wait_for_trials, wait_until, words_of};
+use crate::support::{
+    ControlGroup, World, json, script, send, text, thread_names, trials, wait_for_trials, wait_until, words_of,
+};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::ffi::OsStr;
@@ -243,11 +245,7 @@ fn frozen_within_a_sample(wrapper: &[&str], set: &dyn Fn(bool, u32)) -> (String,
     let sets = sets.iter().flat_map(|set| ["--set", *set]);
     let args: Vec<&str> = ["run", &study, "--out", "results"].into_iter().chain(sets).collect();
     let mut run = world.behind(wrapper, &args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let watches = |pid: u32| {
-        let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-        let mut names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
-        names.any(|name| name.trim_end() == "tare-watch")
-    };
+    let watches = |pid: u32| thread_names(pid).iter().any(|name| name == "tare-watch");
     wait_until("a sample", 60, || world.processes().into_iter().any(watches));
     let is_server = |pid: &u32| words_of(*pid).iter().any(|word| word == "sqlite-server");
     let server = world.processes().into_iter().find(is_server).unwrap();

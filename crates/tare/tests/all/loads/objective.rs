@@ -1,7 +1,7 @@
 //! The search for the highest rate that meets an objective: on the embedded engine with a known service time, with a
 //! client that is stopped meanwhile, and with mistakes in the study.
 
-use crate::support::{World, send, text, trials, words_of};
+use crate::support::{World, send, text, thread_names, trials, wait_until};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
@@ -31,13 +31,6 @@ const OBJECTIVE: &str = "objective = \"latency_ms_p90 <= 60\"";
 fn is_disturbed(record: &Value) -> bool {
     let share = |covariate: &str| record["samples"][0]["covariates"][covariate].as_f64().unwrap_or(0.0);
     share("foreign_cpu_fraction") > 0.1 || share("steal_fraction") > 0.1
-}
-
-/// Whether this process has the load's client threads.
-fn has_clients(pid: u32) -> bool {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let mut names = tasks.filter_map(|task| fs::read_to_string(task.path().join("comm")).ok());
-    names.any(|name| name.starts_with("client-"))
 }
 
 fn number(value: &Value) -> f64 {
@@ -78,13 +71,9 @@ fn the_backlog_of_a_frozen_client_is_not_attributed_to_the_server() {
     let study = study(&world, "trials = 1\nattempts = 1\nsample_s = 1", OBJECTIVE);
     let mut run = world.tare(&["run", &study, "--out", "r"]);
     let run = run.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let client = loop {
-        std::thread::sleep(Duration::from_millis(50));
-        let is_trial = |pid: &u32| words_of(*pid).get(1).is_some_and(|word| word == "trial") && has_clients(*pid);
-        if let Some(pid) = world.processes().into_iter().find(is_trial) {
-            break pid;
-        }
-    };
+    let is_load = |pid: &u32| thread_names(*pid).iter().any(|name| name.starts_with("client-"));
+    wait_until("the clients of the load", 60, || world.processes().iter().any(is_load));
+    let client = world.processes().into_iter().find(is_load).unwrap();
     // After the warm-up, the load runs its steps of 1.25 s each.
     std::thread::sleep(Duration::from_secs(1));
     for _ in 0..2 {
