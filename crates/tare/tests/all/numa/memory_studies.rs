@@ -41,6 +41,26 @@ pub fn matrix(evidence: &Evidence) {
         only_on(trial, &[memory], 0.01);
     }
     costs(evidence);
+    away(evidence);
+}
+
+/// Between memory on the server's node and on another one, the difference is work away from memory, on the second side
+/// only. How much time that takes means nothing in emulation.
+fn away(evidence: &Evidence) {
+    let why: Value = serde_json::from_str(&evidence.step("matrix-why", 0)).unwrap();
+    let [near, far] = [0, 1].map(|side: usize| why["sides"][side]["away_from_memory"].as_f64().unwrap());
+    eprintln!("away from memory: {near} near, {far} far");
+    assert!(near < 0.01 && far > 0.99, "{near}, {far}: {why}");
+    let us = |of: &Value, name: &str| part(of, name)["us"].as_f64().unwrap();
+    let user = "server_user";
+    let [near, far] = [0, 1].map(|side: usize| us(&why["sides"][side], user));
+    let difference = us(&why["difference"], user);
+    assert!((far - near - difference).abs() <= 1e-6 * near.max(far), "{near}, {far}: {difference}");
+}
+
+fn part<'a>(of: &'a Value, name: &str) -> &'a Value {
+    let parts = of["parts"].as_array().unwrap();
+    parts.iter().find(|part| part["name"] == name).unwrap_or_else(|| panic!("no {name}: {of}"))
 }
 
 /// Whether a condition or a trial has its clients, server and memory on these nodes.
