@@ -7,14 +7,16 @@ use crate::numa::machine::Evidence;
 use crate::support::verified;
 
 const NODES: u64 = 4;
-/// The part of the study that runs: clients on one node, the server on it and on another, memory on three.
-const CLIENT: u64 = 3;
+/// The part of the study that runs: clients on two nodes, the server on one of them and on another, memory on two.
+const CLIENTS: [u64; 2] = [0, 3];
 const SERVERS: [u64; 2] = [1, 3];
-const MEMORIES: [u64; 3] = [0, 1, 3];
+const MEMORIES: [u64; 2] = [0, 1];
 
-/// These places: server and memory.
-fn places() -> impl Iterator<Item = (u64, u64)> {
-    SERVERS.into_iter().flat_map(|server| MEMORIES.map(|memory| (server, memory)))
+/// These places: client, server and memory.
+fn places() -> impl Iterator<Item = [u64; 3]> {
+    let of_client =
+        |client| SERVERS.into_iter().flat_map(move |server| MEMORIES.map(|memory| [client, server, memory]));
+    CLIENTS.into_iter().flat_map(of_client)
 }
 
 /// Four nodes of two CPUs: clients on the first CPU of a node, the server on the second of any node, memory on any.
@@ -33,10 +35,10 @@ pub fn matrix(evidence: &Evidence) {
     evidence.step("matrix", 0);
     let trials = trials(&evidence.path("matrix"));
     assert_eq!(trials.len(), places().count());
-    for (server, memory) in places() {
-        let place = [CLIENT, server, memory];
+    for place in places() {
+        let [client, server, memory] = place;
         let trial = trials.iter().find(|trial| is_of(trial, place)).unwrap_or_else(|| panic!("no trial of {place:?}"));
-        kept_to(trial, "client", &[2 * CLIENT].into(), 2);
+        kept_to(trial, "client", &[2 * client].into(), 2);
         kept_to(trial, "server", &[2 * server + 1].into(), 2);
         only_on(trial, &[memory], 0.01);
     }
@@ -81,15 +83,41 @@ fn costs(evidence: &Evidence) {
     assert_eq!(points.len(), places().count(), "{cost}");
     for point in points {
         let condition = point["condition"].as_str().unwrap();
-        let name = |(server, memory)| format!("server=node:{server}.core:1 memory=bind:{memory}");
-        let (server, memory) = places().find(|place| condition.ends_with(&name(*place))).unwrap();
+        let name = |[client, server, memory]: [u64; 3]| {
+            format!("client=node:{client}.core:0 server=node:{server}.core:1 memory=bind:{memory}")
+        };
+        let [client, server, memory] = places().find(|place| condition == name(*place)).unwrap();
         let table = |name: &str, from: u64, to: u64| &measured["measured"][name][from as usize][to as usize];
-        assert_eq!(&point["line_ns"], table("line_ns", 2 * CLIENT, 2 * server + 1), "{point}");
+        assert_eq!(&point["line_ns"], table("line_ns", 2 * client, 2 * server + 1), "{point}");
         assert_eq!(&point["memory_ns"], table("latency_ns", server, memory), "{point}");
     }
     evidence.step("matrix-report", 0);
-    let page = evidence.text("matrix/report.html");
-    assert!(page.contains("<section id=\"distance\""), "the costs of distance");
+    maps(&evidence.text("matrix/report.html"), &measured);
+}
+
+/// Heat maps of the places that ran: both distances with the machine's own figures, and the metric for each memory.
+fn maps(page: &str, measured: &Value) {
+    let (_, section) = page.split_once("<section id=\"distance\"").expect("the costs of distance");
+    let section = section.split("</section>").next().unwrap();
+    let map = |title: &str| {
+        let found = section.split("<figure>").find(|map| map.contains(&format!("<figcaption>{title}</figcaption>")));
+        found.unwrap_or_else(|| panic!("no map {title:?}: {section}"))
+    };
+    let table =
+        |name: &str, from: u64, to: u64| measured["measured"][name][from as usize][to as usize].as_f64().unwrap();
+    let [lines, loads] = ["a cache line there and back, ns", "a load from the server to its memory, ns"].map(map);
+    for [client, server, memory] in places() {
+        let at = format!("node:{client}.core:0, node:{server}.core:1: ");
+        let line_ns = table("line_ns", 2 * client, 2 * server + 1);
+        assert!(lines.contains(&format!("{at}{line_ns:.0}<")), "{at}{line_ns}: {lines}");
+        let at = format!("bind:{memory}, node:{server}.core:1: ");
+        let load_ns = table("latency_ns", server, memory);
+        assert!(loads.contains(&format!("{at}{load_ns:.0}<")), "{at}{load_ns}: {loads}");
+    }
+    for memory in MEMORIES {
+        let of_metric = map(&format!("tps, memory=bind:{memory}"));
+        assert!(of_metric.matches("%<").count() >= CLIENTS.len() * SERVERS.len(), "{of_metric}");
+    }
 }
 
 /// Memory on the node that is not the server's, in huge pages and in small ones; the other tests have local memory.
