@@ -1,7 +1,13 @@
-//! The key distributions of sysbench 1.0.20, the Zipfian distribution of later versions, and those of pgbench.
+//! Random numbers: reproducible streams that never overlap, and over them the key distributions of sysbench 1.0.20, the
+//! Zipfian distribution of later versions, and those of pgbench. Zipfian numbers are drawn by rejection-inversion.
+//!
+//! W. Hoermann, G. Derflinger: "Rejection-inversion to generate variates from monotone discrete distributions",
+//! ACM Transactions on Modeling and Computer Simulation 6(3), 1996, algorithm ZRI with v = 0. The density x^-q is
+//! integrated in closed form; a random value of the integral is inverted to x and rounded to k; the part of the area of
+//! k that exceeds its probability k^-q is rejected. On average, a number needs fewer than 1.2 rounds.
 
-use super::stream::Random;
-use super::zipfian::Zipfian;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::f64::consts::TAU;
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -109,7 +115,7 @@ impl fmt::Display for Distribution {
 
 impl Distribution {
     /// The names that parse without a parameter, for suggestions.
-    pub(crate) const NAMES: [&str; 5] = ["uniform", "zipfian", "special", "pareto", "gaussian"];
+    const NAMES: [&str; 5] = ["uniform", "zipfian", "special", "pareto", "gaussian"];
 
     /// The limits of the parameter of a distribution, also in words; none for a name without a parameter.
     pub fn limits(name: &str) -> Option<(RangeInclusive<f64>, &'static str)> {
@@ -222,6 +228,118 @@ fn special(random: &mut Random, t: f64) -> u64 {
     (u * (hot + 1.0) + t / 2.0 - hot / 2.0) as u64
 }
 
+/// What a stream is used for. Numbers consumed for one purpose do not change those of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// What a client thread sends: keys, tables, texts.
+    Transactions,
+    /// When a client thread sends, in open loop.
+    Arrivals,
+    /// The initial rows of a table.
+    Rows,
+}
+
+/// One stream of random numbers (xoshiro256++), determined by seed, purpose and index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Random {
+    generator: Xoshiro256PlusPlus,
+}
+
+impl Random {
+    /// The stream of thread or table number `index`. The streams of two purposes are 2^192 numbers apart, those of two
+    /// indexes 2^128, so no two streams of one seed overlap. Costs about a microsecond per unit of `index`.
+    pub fn new(seed: u64, purpose: Purpose, index: usize) -> Self {
+        let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
+        for _ in 0..purpose as usize {
+            generator.long_jump();
+        }
+        for _ in 0..index {
+            generator.jump();
+        }
+        Self { generator }
+    }
+
+    /// The next 64 random bits.
+    #[inline]
+    pub fn bits(&mut self) -> u64 {
+        self.generator.next_u64()
+    }
+
+    /// Uniform in [0, 1), with 53 random bits.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        const SCALE: f64 = 1.0 / (1u64 << 53) as f64;
+        (self.bits() >> 11) as f64 * SCALE
+    }
+
+    /// Uniform in [0, n), 0 for n = 0. The bias is at most n / 2^64: below 1e-8 for every n used here.
+    #[inline]
+    pub fn below(&mut self, n: u64) -> u64 {
+        ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64
+    }
+}
+
+/// Draws k in [1, n] with P(k) proportional to k^-exponent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Zipfian {
+    exponent: f64,
+    n: f64,
+    /// Integral at 1.5 minus the weight of k = 1: the lower end of the area under the hat function.
+    lowest: f64,
+    /// Integral at n + 1/2: the upper end of that area.
+    highest: f64,
+    /// If k - x is at most this, k is accepted without evaluating the integral again.
+    surely_within: f64,
+}
+
+impl Zipfian {
+    pub(super) fn new(n: u64, exponent: f64) -> Self {
+        let n = n as f64;
+        let lowest = integral(1.5, exponent) - 1.0;
+        let highest = integral(n + 0.5, exponent);
+        let surely_within = 2.0 - inverse(integral(2.5, exponent) - density(2.0, exponent), exponent);
+        Self { exponent, n, lowest, highest, surely_within }
+    }
+
+    #[inline]
+    pub(super) fn draw(&self, random: &mut Random) -> u64 {
+        loop {
+            // In (lowest, highest]: the end on the side of k = 1 is excluded.
+            let area = self.highest + random.unit() * (self.lowest - self.highest);
+            let x = inverse(area, self.exponent);
+            let k = x.round().clamp(1.0, self.n);
+            if k - x <= self.surely_within || area >= integral(k + 0.5, self.exponent) - density(k, self.exponent) {
+                return k as u64;
+            }
+        }
+    }
+}
+
+/// An exponent nearer to 1 than this counts as 1; the integral is then the logarithm.
+const NEARLY_ONE: f64 = 1e-9;
+
+/// The unscaled density of x, x^-q.
+fn density(x: f64, q: f64) -> f64 {
+    x.powf(-q)
+}
+
+/// Integral of the density from 1 to x: (x^(1-q) - 1) / (1-q).
+fn integral(x: f64, q: f64) -> f64 {
+    let power = 1.0 - q;
+    if power.abs() < NEARLY_ONE { x.ln() } else { (power * x.ln()).exp_m1() / power }
+}
+
+/// The x at which [`integral`] is `area`.
+fn inverse(area: f64, q: f64) -> f64 {
+    let power = 1.0 - q;
+    if power.abs() < NEARLY_ONE {
+        area.exp()
+    } else {
+        // Rounding can make the argument slightly less than -1, where the logarithm is not defined.
+        ((power * area).max(-1.0).ln_1p() / power).exp()
+    }
+}
+
 #[cfg(test)]
-#[path = "distribution_tests.rs"]
+#[path = "random_tests.rs"]
 mod tests;

@@ -1,10 +1,11 @@
-//! Chi-square tests of every distribution against a formula that was derived independently of the code.
+//! Streams never overlap; chi-square tests of every distribution against a formula that was derived independently of
+//! the code.
 
 use super::*;
-use crate::random::stream::Purpose;
 use proptest::prelude::*;
 use rand_distr::Distribution as _;
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
+use std::collections::BTreeSet;
 
 const DRAWS: usize = 200_000;
 const WITH_PARAMETERS: [&str; 5] = ["zipfian:1.1", "zipfian:1000", "normal:2", "exponential:0.001", "exponential:9"];
@@ -130,7 +131,7 @@ fn normal_and_exponential_have_the_probabilities_of_the_manual_of_pgbench() {
 #[test]
 fn zipfian_agrees_with_an_independent_sampler() {
     let other = rand_distr::Zipf::new(300.0, 0.8).unwrap();
-    let mut generator = <rand_xoshiro::Xoshiro256PlusPlus as rand_xoshiro::rand_core::SeedableRng>::seed_from_u64(5);
+    let mut generator = <Xoshiro256PlusPlus as SeedableRng>::seed_from_u64(5);
     let mut theirs = vec![0.0; 300];
     for _ in 0..DRAWS {
         theirs[other.sample(&mut generator) as usize - 1] += 1.0;
@@ -179,4 +180,30 @@ fn a_range_of_one_key_gives_that_key() {
         assert!((0..100).all(|_| distribution.over(5, 5).draw(&mut random) == 5), "{name}");
         assert_eq!(distribution.over(5, 2).draw(&mut random), 5, "an empty range counts as its start");
     }
+}
+
+#[test]
+fn a_stream_repeats_and_no_two_share_their_numbers() {
+    let firsts = |seed, purpose, index| {
+        let mut random = Random::new(seed, purpose, index);
+        (0..50).map(|_| random.bits()).collect::<Vec<_>>()
+    };
+    assert_eq!(firsts(7, Purpose::Transactions, 3), firsts(7, Purpose::Transactions, 3));
+    let mut seen = BTreeSet::new();
+    for seed in [7, 8] {
+        for purpose in [Purpose::Transactions, Purpose::Arrivals, Purpose::Rows] {
+            for index in 0..4 {
+                seen.extend(firsts(seed, purpose, index));
+            }
+        }
+    }
+    assert_eq!(seen.len(), 2 * 3 * 4 * 50);
+}
+
+#[test]
+fn below_reaches_both_ends_and_stays_inside() {
+    let mut random = Random::new(1, Purpose::Rows, 0);
+    let drawn: BTreeSet<u64> = (0..1000).map(|_| random.below(5)).collect();
+    assert_eq!(drawn, BTreeSet::from([0, 1, 2, 3, 4]));
+    assert_eq!(random.below(0), 0);
 }
