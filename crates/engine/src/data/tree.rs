@@ -1,11 +1,13 @@
-//! The files of a directory, with the metadata that shows whether one was changed since the last look.
+//! The files of a directory, with the metadata that shows whether one was changed since the last look; a note of that
+//! metadata, and when the note is valid.
 
+use super::directories::not_private;
 use crate::EngineError;
-use crate::data::directories::not_private;
 use crate::process::leftovers::boot_id;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File, Metadata};
+use std::fs;
+use std::fs::{File, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -142,7 +142,7 @@ fn a_working_copy_is_intact_after_a_kill_at_any_moment() {
     let mut in_work = 0;
     for kill in 0..20_u64 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "data::working::copy::tests::a_child_that_brings_back_again_and_again"])
+            .args(["--exact", "data::working::tests::a_child_that_brings_back_again_and_again"])
             .env(KILLED, folder.path())
             .stdout(Stdio::null())
             .spawn()
@@ -157,4 +157,41 @@ fn a_working_copy_is_intact_after_a_kill_at_any_moment() {
         in_work += u32::from(take(&folder).restored.files_put_back > 0);
     }
     assert!(in_work >= 3, "only {in_work} of 20 kills came during work");
+}
+
+#[test]
+fn whatever_a_file_held_it_is_equal_afterwards_and_only_what_differs_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    let good: Vec<u8> = (0..5 * BLOCK + 7).map(|at| (at / 251) as u8).collect();
+    fs::write(&from, &good).unwrap();
+    let mut one_byte = good.clone();
+    one_byte[3 * BLOCK + 1] ^= 1;
+    let longer = [good.clone(), vec![9; 3 * BLOCK]].concat();
+    let others = [vec![], good.clone(), one_byte, longer, good[..BLOCK + 3].to_vec(), vec![0; good.len()]];
+    let mut written = Vec::new();
+    for held in others {
+        fs::write(&to, &held).unwrap();
+        let put = put_back(&from, &to, &mut Room::new(folder.path(), 0)).unwrap();
+        assert!(fs::read(&to).unwrap() == good, "it held {} bytes", held.len());
+        written.push(if put.shared { 0 } else { put.copied });
+    }
+    if written[0] > 0 {
+        assert_eq!(written[..4], [good.len() as u64, 0, BLOCK as u64, 0]);
+    }
+}
+
+#[test]
+fn holes_stay_holes_and_what_was_written_into_one_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+    let hole = File::create(&from).unwrap();
+    hole.set_len(64 << 20).unwrap();
+    hole.write_all_at(b"end", (64 << 20) - 3).unwrap();
+    let put = put_back(&from, &to, &mut Room::new(folder.path(), 0)).unwrap();
+    assert!(put.copied < 1 << 20, "{put:?}");
+    OpenOptions::new().write(true).open(&to).unwrap().write_all_at(b"stray", 40 << 20).unwrap();
+    let put = put_back(&from, &to, &mut Room::new(folder.path(), 0)).unwrap();
+    assert!(put.shared || (put.compared < 1 << 20 && put.copied > 0), "{put:?}");
+    assert!(fs::read(&from).unwrap() == fs::read(&to).unwrap());
 }

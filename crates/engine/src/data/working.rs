@@ -1,18 +1,19 @@
-//! The working copy: locked by one process at a time, restored before each use, removed at the end of its run.
+//! The working copy of prepared data: every trial gets the prepared content, and only the differences are written. It
+//! is locked by one process at a time, restored before each use, and removed at the end of its run. A file is made
+//! equal to another by sharing its blocks if the file system can, otherwise by writing those that differ.
 
-use super::put_back::put_back;
+use super::directories::{Room, held, not_private, share};
 use super::tree::{Note, Stamp, Tree, detects_changes};
 use crate::EngineError;
-use crate::data::directories::not_private;
-use crate::data::room::{Room, held};
 use crate::process::guard::interrupted;
 use sha1::{Digest, Sha1};
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tare_files::{Access, PrivateFolder};
+use std::{fs, io};
+use tare_files::{Access, PrivateFolder, copy_without_holes, data_ranges};
 use tare_results::schema::{CopyMethod, DataRecord};
 
 /// Prefix of the names of working copies in the cache.
@@ -78,7 +79,7 @@ fn lock(cache: &PrivateFolder, name: &str) -> Result<Option<File>, EngineError> 
         Err(TryLockError::Error(source)) => return Err(EngineError::io("lock", &path, source)),
     }
     // A lock file is removed together with its copy: only a lock on the file that still has this name counts.
-    let inode = |found: std::io::Result<fs::Metadata>| found.ok().map(|found| found.ino());
+    let inode = |found: io::Result<fs::Metadata>| found.ok().map(|found| found.ino());
     Ok((inode(lock.metadata()) == inode(fs::symlink_metadata(&path))).then_some(lock))
 }
 
@@ -189,6 +190,82 @@ pub fn remove_working_copies(cache: &Path) -> Result<Vec<PathBuf>, EngineError> 
     Ok(removed)
 }
 
+/// Bytes that are compared at a time; a change of one page rewrites this many.
+const BLOCK: usize = 64 << 10;
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Put {
+    /// Whether the two now share their blocks.
+    pub shared: bool,
+    /// Bytes that were written into the copy.
+    pub copied: u64,
+    /// Bytes of the original that were read to find what differs.
+    pub compared: u64,
+}
+
+/// Makes `to` equal to `from`; `to` is a file or does not exist. Checks `room` before anything is copied.
+fn put_back(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<Put, EngineError> {
+    let failed = |error| EngineError::io("copy data to", to, error);
+    let source = File::open(from).map_err(|error| EngineError::io("read", from, error))?;
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    let target = options.open(to).map_err(failed)?;
+    if share(&source, &target).map_err(failed)? {
+        // If the target was longer, its end is still there.
+        settle(&source, &target).map_err(failed)?;
+        return Ok(Put { shared: true, ..Put::default() });
+    }
+    room.ask()?;
+    write(&source, &target).and_then(|put| settle(&source, &target).map(|()| put)).map_err(failed)
+}
+
+fn write(source: &File, target: &File) -> io::Result<Put> {
+    match target.metadata()?.len() {
+        0 => Ok(Put { copied: copy_without_holes(source, target, &go_on)?, ..Put::default() }),
+        was => write_differences(source, target, source.metadata()?.len().min(was)),
+    }
+}
+
+/// Gives the copy the length and the permissions of the original.
+fn settle(source: &File, target: &File) -> io::Result<()> {
+    let found = source.metadata()?;
+    target.set_len(found.len())?;
+    target.set_permissions(found.permissions())
+}
+
+fn go_on() -> io::Result<()> {
+    if interrupted() { Err(io::Error::other("interrupted")) } else { Ok(()) }
+}
+
+/// Writes the blocks of `source` that differ in `target`: compares below `common`, writes everything beyond.
+fn write_differences(source: &File, target: &File, common: u64) -> io::Result<Put> {
+    let mut put = Put::default();
+    // Where both have a hole, both contain only zeros.
+    let length = source.metadata()?.len();
+    let mut ranges = data_ranges(source, length)?;
+    ranges.extend(data_ranges(target, common)?);
+    ranges.sort_unstable();
+    let (mut mine, mut theirs) = (vec![0; BLOCK], vec![0; BLOCK]);
+    let mut at = 0;
+    for (from, until) in ranges {
+        at = at.max(from - from % BLOCK as u64);
+        while at < until.min(length) {
+            go_on()?;
+            let wanted = (BLOCK as u64).min(length - at) as usize;
+            source.read_exact_at(&mut mine[..wanted], at)?;
+            put.compared += wanted as u64;
+            let known = (common.saturating_sub(at) as usize).min(wanted);
+            target.read_exact_at(&mut theirs[..known], at)?;
+            if known < wanted || mine[..wanted] != theirs[..wanted] {
+                target.write_all_at(&mine[..wanted], at)?;
+                put.copied += wanted as u64;
+            }
+            at += wanted as u64;
+        }
+    }
+    Ok(put)
+}
+
 #[cfg(test)]
-#[path = "copy_tests.rs"]
+#[path = "working_tests.rs"]
 mod tests;
