@@ -1,8 +1,17 @@
 //! Sampled accesses by cache line, and the lines most often found in another core's cache.
 
-use super::access::Access;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::cache_lines::{LineAccess, LineCounts, SharedLine, SharedLines, Sharing};
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Access {
+    pub pid: u32,
+    pub tid: u32,
+    pub cpu: u32,
+    pub address: u64,
+    pub counts: LineCounts,
+    pub function: String,
+}
 
 /// Limits: lines in a record, and accessing instructions listed per line.
 const LINES: usize = 12;
@@ -162,9 +171,9 @@ fn sharing(all: &[&Kept], address: u64) -> Sharing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::access::access;
-    use super::super::access::tests::{AMD, ARM, INTEL, line};
     use super::*;
+    use crate::capture::lines::access;
+    use crate::capture::lines::tests::{AMD, ARM, INTEL, line};
 
     /// Two nodes of four CPUs; addresses from 0x7000 on are shared by all processes.
     struct Made;

@@ -1,15 +1,17 @@
-//! Parses the output of `perf script -F event,period,ip,sym,dso`, sample by sample.
+//! Call chains: parsed from the output of `perf script -F event,period,ip,sym,dso`, sample by sample; and those of
+//! sleeps, as shares of the time of the threads that serve connections.
 //!
 //! It is not parsed with inferno, whose reader panics on unexpected text, and drops all events but the first: half of
 //! the logical CPUs of a machine with two kinds of cores.
 
-use super::super::perf::{ALL, next_line};
+use super::perf::{ALL, next_line};
 use std::collections::BTreeMap;
 use std::io::{BufRead, Result, Take};
 use std::path::Path;
+use tare_results::waits::CallerShare;
 
 /// Suffix of kernel functions in folded chains.
-pub(in super::super) const KERNEL: &str = "_[k]";
+pub(super) const KERNEL: &str = "_[k]";
 
 /// Frames kept per sample, the innermost ones.
 const DEEPEST: usize = 2_000;
@@ -68,7 +70,7 @@ pub(super) fn read(script: Take<impl BufRead>) -> Result<Chains> {
 
 /// Calls `done` for each sample with its parsed first line and its frames, the outermost first. Other lines are
 /// skipped.
-pub(in super::super) fn samples<H>(
+pub(super) fn samples<H>(
     mut script: Take<impl BufRead>,
     head: impl Fn(&str) -> Option<H>,
     mut done: impl FnMut(H, Vec<String>),
@@ -105,7 +107,7 @@ fn head(text: &str) -> Option<(u64, String)> {
 }
 
 /// Parses `71cb buf_page_get_low(page_id_t, unsigned long) (/usr/sbin/mariadbd)`.
-pub(in super::super) fn frame(text: &str) -> Option<String> {
+pub(super) fn frame(text: &str) -> Option<String> {
     let (address, rest) = text.split_once(' ')?;
     let address = u64::from_str_radix(address, 16).ok()?;
     let (symbol, object) = match rest.rsplit_once(" (") {
@@ -129,7 +131,7 @@ fn is_believed(object: &str) -> bool {
 }
 
 /// The name of a function in a chain; without a symbol, the name of its file.
-pub(in super::super) fn function(symbol: Option<&str>, file: &str) -> String {
+pub(super) fn function(symbol: Option<&str>, file: &str) -> String {
     let name = match symbol {
         Some(symbol) => without_parameters(symbol).replace(';', ":"),
         None => format!("[{}]", if file.is_empty() { "unknown" } else { file }),
@@ -157,6 +159,59 @@ fn without_parameters(symbol: &str) -> &str {
         }
     }
     symbol
+}
+
+/// Limits: chains listed in full and shortened, smallest share of the time listed, innermost functions per chain and
+/// per shortened one, characters per function name.
+const LISTED: usize = 60;
+const SMALLEST: f64 = 1e-3;
+const SMALLEST_SHORTENED: f64 = 1e-4;
+const INNERMOST: usize = 8;
+const FRAMES: usize = 48;
+const LETTERS: usize = 160;
+
+/// Call chain -> weight of the sleeps below it.
+#[derive(Debug, Default)]
+pub(super) struct Weights(BTreeMap<String, f64>);
+
+impl Weights {
+    /// Adds a chain whose first frame is the outermost function.
+    pub(crate) fn add<S: AsRef<str>>(&mut self, frames: &[S], weight: f64) {
+        let inner = &frames[frames.len().saturating_sub(FRAMES)..];
+        let inner: Vec<String> = inner.iter().map(|frame| frame.as_ref().chars().take(LETTERS).collect()).collect();
+        *self.0.entry(inner.join(";")).or_default() += weight;
+    }
+
+    /// Sum of all weights.
+    pub(crate) fn sum(&self) -> f64 {
+        self.0.values().sum()
+    }
+
+    /// Shares of the threads' time, of which they slept the share `slept`, the weight `whole`. Chains beyond the limits
+    /// are added up by their innermost functions, so that a wait with many callers is not lost.
+    pub(crate) fn shares(self, slept: f64, whole: f64) -> Vec<CallerShare> {
+        let share = |(chain, weight)| CallerShare { chain, fraction: slept * weight / whole };
+        let mut all: Vec<CallerShare> = self.0.into_iter().map(share).collect();
+        all.sort_by(|a, b| b.fraction.total_cmp(&a.fraction));
+        let listed = all.iter().take(LISTED).take_while(|one| one.fraction >= SMALLEST).count();
+        let mut shortened: BTreeMap<String, f64> = BTreeMap::new();
+        for one in all.split_off(listed) {
+            *shortened.entry(innermost(&one.chain)).or_default() += one.fraction;
+        }
+        let mut shortened: Vec<CallerShare> =
+            shortened.into_iter().map(|(chain, fraction)| CallerShare { chain, fraction }).collect();
+        shortened.sort_by(|a, b| b.fraction.total_cmp(&a.fraction));
+        all.extend(shortened.into_iter().take(LISTED).filter(|one| one.fraction >= SMALLEST_SHORTENED));
+        all.sort_by(|a, b| b.fraction.total_cmp(&a.fraction));
+        all
+    }
+}
+
+/// The innermost functions of a chain, of which consecutive equal ones, mostly without a name, count as one.
+fn innermost(chain: &str) -> String {
+    let mut functions: Vec<&str> = chain.split(';').collect();
+    functions.dedup();
+    functions.split_off(functions.len().saturating_sub(INNERMOST)).join(";")
 }
 
 #[cfg(test)]
@@ -262,5 +317,21 @@ mod tests {
         fn no_output_of_perf_makes_it_panic(text in "[a-f0-9 \t\n:;()+\\[\\]#_k-]{0,400}") {
             let _ = read(Cursor::new(text).take(ALL));
         }
+    }
+
+    /// Statements of 200 kinds wait for pages, each for 0.08% of the time; one chain is long enough to be listed.
+    #[test]
+    fn a_wait_with_many_callers_is_added_up_by_its_innermost_functions() {
+        let mut weights = Weights::default();
+        let inner = ["f1", "f2", "f3", "f4", "buf_page_get_gen", "[mariadbd]", "[mariadbd]", "rw_lock_wait", "futex"];
+        for kind in 0..200 {
+            weights.add(&[&[format!("statement_{kind}").as_str()][..], &inner].concat(), 0.08);
+        }
+        weights.add(&["main", "commit"], 4.0);
+        let found = weights.shares(0.2, 20.0);
+        let found: Vec<(&str, f64)> =
+            found.iter().map(|one| (one.chain.as_str(), (1e6 * one.fraction).round() / 1e6)).collect();
+        let pages = "f1;f2;f3;f4;buf_page_get_gen;[mariadbd];rw_lock_wait;futex";
+        assert_eq!(found, [(pages, 0.16), ("main;commit", 0.04)]);
     }
 }
