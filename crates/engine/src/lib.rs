@@ -3,13 +3,13 @@
 //! | folder or file | holds |
 //! | --- | --- |
 //! | `contract/` | the interface of every engine: the traits [`Engine`], [`Server`], [`Session`] and [`Dialect`], their requests and errors |
-//! | `registry` | finds an engine by its name |
-//! | `mariadb/`, `mysql/`, `postgres/`, `sqlite/` | the engines; `wire/` is the protocol that MariaDB and MySQL share |
+//! | `registry` | finds an engine by its name, and the installed server programs |
+//! | `mariadb/`, `mysql`, `postgres/`, `sqlite/` | the engines; `wire/` is the protocol that MariaDB and MySQL share |
 //! | `programs/` | finding a server program, its version, and what distinguishes it from another build |
 //! | `process/` | the life of a server process: spawn, watch, stop, and cleaning up after kill -9 |
 //! | `data/` | prepared data directories, the one working copy that trials use, run directories |
 //! | `login/` | how to reach a running server: option files, password files, service files |
-//! | `transport/` | the bytes between client and server, and limits on their number and duration; `tls/` encrypts them |
+//! | `transport/` | the bytes between client and server, and limits on their number and duration; `tls` encrypts them |
 //!
 //! A server never outlives the thread that started it: the kernel kills it when that *thread* ends
 //! (`PR_SET_PDEATHSIG`), so start servers from a thread that lives as long as they should.
@@ -34,6 +34,11 @@ mod tls;
 mod transport;
 mod wire;
 
+pub use crate::process::guard::stopped_processes;
+pub use crate::process::listed::ListedFolder;
+pub use crate::process::listed::TaggedProcesses;
+pub use crate::process::memory::Allocator;
+pub use crate::registry::installed;
 pub use contract::address::{Address, Charset, ConnectTarget, PasswordKey, Tls, TlsIdentity, TlsMode, Transport};
 pub use contract::diagnostics::{Diagnostics, LockWait, SelfReport, Unavailable};
 pub use contract::dialect::{
@@ -56,17 +61,12 @@ pub use mariadb::Mariadb;
 pub use mysql::Mysql;
 pub use postgres::Postgresql;
 pub use process::address_space::{Aslr, Positions};
-pub use process::allocator::Allocator;
 pub use process::before_exec::dies_with_parent;
 pub use process::guard::{interrupted, interrupted_by};
 pub use process::leftovers::{Reaped, reap_leftovers};
-pub use process::listed_folder::ListedFolder;
 pub use process::process_tree::KILL_LIMIT;
-pub use process::stops::stopped_processes;
-pub use process::tagged::TaggedProcesses;
 pub use programs::ask::list_questions_in;
 pub use programs::content::{file_sha1, program_sha1, remembered_sha1};
-pub use programs::installed::installed;
 pub use programs::program::{Binary, own_program, prefer_programs};
 pub use programs::symbols::{ProgramFile, build_id, symbol_file};
 pub use registry::{UnknownEngine, engine_by_name, engine_name, engine_names, engines};

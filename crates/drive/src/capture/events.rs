@@ -1,7 +1,7 @@
 //! `perf stat` during the capture sample: hardware and kernel events in the threads of each side.
 
-use super::patience::Patience;
 use super::perf::{Control, LOOK_INSIDE, Perf, advice, printed, refused};
+use super::place::Patience;
 use super::place::Place;
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};

@@ -1,6 +1,6 @@
 //! Runs the tool `perf`: starts, enables and ends it without leaving a process behind, and explains refusals.
 
-use super::patience::Patience;
+use super::place::Patience;
 use super::place::Place;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};

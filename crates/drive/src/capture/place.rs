@@ -1,11 +1,15 @@
-//! The directory for the captures of a trial, and the list of what was captured.
+//! What the captures of a trial share: their directory, the list of what was captured, and the time that they wait for
+//! perf.
 
-use super::patience::Patience;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+use tare_engine::interrupted;
 use tare_files::{Folder, Result};
 use tare_results::cache_lines::SharedLines;
 use tare_results::events::SidesEvents;
@@ -112,6 +116,43 @@ impl Place {
     }
 }
 
+/// For all perfs of a capture sample: to attach to all threads, and to write their data.
+const IN_ALL: Duration = Duration::from_secs(60);
+
+/// The rest of this time, nanoseconds. One wait may take half of it: a perf that hangs leaves time to the others.
+#[derive(Debug, Clone)]
+pub(super) struct Patience(Arc<AtomicU64>);
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self::of(IN_ALL)
+    }
+}
+
+impl Patience {
+    fn of(time: Duration) -> Self {
+        Self(Arc::new(AtomicU64::new(time.as_nanos() as u64)))
+    }
+
+    fn left(&self) -> Duration {
+        Duration::from_nanos(self.0.load(Relaxed))
+    }
+
+    /// Repeats `look` until it has a result; `None` if it has none in time, or after a signal.
+    pub(crate) fn wait<T>(&self, every: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
+        let (longest, began) = (self.left() / 2, Instant::now());
+        let found = loop {
+            let found = look();
+            if found.is_some() || began.elapsed() >= longest || interrupted() {
+                break found;
+            }
+            std::thread::sleep(every);
+        };
+        self.0.fetch_sub(began.elapsed().min(longest).as_nanos() as u64, Relaxed);
+        found
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,5 +167,21 @@ mod tests {
         }
         Place::make(&results, 0, 2, 1, 0.1).unwrap();
         assert_eq!(killed.folder.names().unwrap(), ["profile.json"]);
+    }
+
+    #[test]
+    fn perfs_that_hang_share_one_time_and_leave_half_of_it_to_the_next() {
+        let patience = Patience::of(Duration::from_millis(16));
+        for left_ms in [8, 4, 2, 1] {
+            assert_eq!(patience.clone().wait(Duration::from_millis(1), || None::<()>), None);
+            assert_eq!(patience.left(), Duration::from_millis(left_ms));
+        }
+        let mut looks = 0;
+        let third = || {
+            looks += 1;
+            (looks == 3).then_some(looks)
+        };
+        assert_eq!(Patience::default().wait(Duration::ZERO, third), Some(3));
+        assert_eq!(Patience::of(Duration::ZERO).wait(Duration::ZERO, || Some(1)), Some(1), "one that is ready");
     }
 }

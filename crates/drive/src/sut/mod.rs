@@ -4,7 +4,6 @@
 //! | --- | --- |
 //! | `processes` | the processes of a system under test and their owner; the purpose of a server's helper processes |
 //! | `threads` | sightings and kernel counters of threads during one measurement |
-//! | `stops` | times in which this process or the server was frozen or stopped |
 //! | `waits`, `connections` | which threads of two programs communicate |
 //! | `usage` | resources used during a measurement |
 //! | `watch` | successive measurements: bind, watch, verify |
@@ -18,7 +17,6 @@ mod connections;
 mod error;
 mod memory;
 mod processes;
-mod stops;
 mod surroundings;
 mod threads;
 mod two_hosts;

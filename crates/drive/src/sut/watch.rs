@@ -7,12 +7,12 @@ use super::{
     LoadAround, Owner, Partner, Surroundings, SutError, SystemUnderTest, ThreadWatch, UsageMark, Watched, misplaced,
     usage, waited_for_cpu,
 };
-use crate::capture::cache::CacheWatch;
+use crate::capture::interference::NetworkWatch;
+use crate::capture::interference::ProbeWatch;
 use crate::capture::interference::{Interference, OthersSeen, thread_cpu_s};
 use crate::capture::memory;
+use crate::capture::memory::CacheWatch;
 use crate::capture::memory::MemoryWatch;
-use crate::capture::network::NetworkWatch;
-use crate::capture::probe::ProbeWatch;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The loads, which drive a system under test. Each is in a directory that is independent of the others.
+//! The loads, which drive a system under test. Each is in a file or directory that is independent of the others.
 //!
 //! | file | holds |
 //! | --- | --- |
@@ -11,7 +11,7 @@
 //! | `fill` | concurrent sessions that fill tables |
 //! | `sessions/` | one connection per client thread: connected, bound, watched, judged |
 //! | `program/` | external programs as clients: found, bound, paired, their output parsed |
-//! | `oltp/`, `dbt3/`, `counters/`, `command/`, `sysbench/`, `pgbench/`, `sql/`, `tpcc/` | the loads |
+//! | `oltp/`, `dbt3/`, `sql/`, `tpcc/`, `counters`, `command`, `sysbench`, `pgbench` | the loads |
 
 mod command;
 mod counters;

@@ -1,14 +1,17 @@
-//! Directories with the lifetime of a server: run directories and private copies of data.
+//! Directories with the lifetime of a server: run directories and private copies of data, and the space for copies of
+//! files: blocks are shared if the file system supports it; otherwise free space is checked before the first byte is
+//! written.
 
-use super::room::{Room, held_below, share};
 use crate::{DataDirectory, EngineError};
 use rustix::fs::{Advice, fadvise};
-use std::fs::{self, DirBuilder, File};
+use rustix::io::Errno;
+use std::fs::{DirBuilder, File, Metadata};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use tare_files::{Access, FilesError, PrivateFolder, crash};
+use std::{fs, io};
+use tare_files::{Access, FilesError, PrivateFolder, check_room, crash};
 
 const MIB: u64 = 1 << 20;
 /// Bytes of a file that are copied before the next check for an interruption: a fraction of a second on a slow disk.
@@ -130,7 +133,7 @@ fn copy_file(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(), EngineEr
     room.ask()?;
     loop {
         EngineError::unless_interrupted()?;
-        if std::io::copy(&mut (&mut source).take(COPIED_AT_ONCE), &mut target).map_err(failed)? == 0 {
+        if io::copy(&mut (&mut source).take(COPIED_AT_ONCE), &mut target).map_err(failed)? == 0 {
             return Ok(());
         }
     }
@@ -151,7 +154,7 @@ pub(crate) fn memory_for_bytes(data_bytes: u64) -> u64 {
 }
 
 /// Total size of the files below `path`, bytes, for sizing caches; unreadable entries count as 0.
-pub(crate) fn tree_bytes(path: &Path) -> u64 {
+fn tree_bytes(path: &Path) -> u64 {
     let Ok(list) = fs::read_dir(path) else { return 0 };
     list.flatten()
         .map(|entry| match entry.metadata() {
@@ -194,10 +197,59 @@ pub(crate) fn leave_page_cache(directory: &Path) -> Result<(), EngineError> {
     Ok(())
 }
 
+/// Checks the size of a copy against the free space of its file system: once, and only if blocks are not shared.
+pub(crate) struct Room<'a> {
+    place: &'a Path,
+    needed: u64,
+    is_there: bool,
+}
+
+impl<'a> Room<'a> {
+    pub(crate) fn new(place: &'a Path, needed: u64) -> Self {
+        Self { place, needed, is_there: false }
+    }
+
+    pub(crate) fn ask(&mut self) -> Result<(), EngineError> {
+        if !self.is_there {
+            check_room(self.place, "the copy of the data", self.needed)
+                .map_err(|full| EngineError::DiskFull { place: full.path.clone(), detail: full.detail() })?;
+            self.is_there = true;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes that a file occupies on disk, without its holes.
+pub(crate) fn held(found: &Metadata) -> u64 {
+    // In units of 512 bytes, whatever the block size of the file system (stat(2)).
+    found.blocks() * 512
+}
+
+/// Bytes that the files below a folder occupy on disk; unreadable entries count as 0.
+pub(crate) fn held_below(folder: &Path) -> u64 {
+    let Ok(list) = fs::read_dir(folder) else { return 0 };
+    list.flatten()
+        .map(|entry| match entry.metadata() {
+            Ok(found) if found.is_dir() => held_below(&entry.path()),
+            Ok(found) => held(&found),
+            Err(_) => 0,
+        })
+        .sum()
+}
+
+/// Makes both files share all blocks; false if the file system cannot.
+pub(crate) fn share(source: &File, target: &File) -> io::Result<bool> {
+    match rustix::fs::ioctl_ficlone(target, source) {
+        Ok(()) => Ok(true),
+        Err(Errno::OPNOTSUPP | Errno::XDEV | Errno::INVAL | Errno::NOTTY | Errno::NOSYS | Errno::PERM) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{FileExt, PermissionsExt};
 
     #[test]
     fn a_run_directory_is_new_and_private_and_goes_with_its_contents() {
@@ -259,5 +311,21 @@ mod tests {
         assert!(socket_path(&deep, "s").is_ok());
         let error = socket_path(&deep, "server.sock").unwrap_err().to_string();
         assert!(error.contains("113 bytes") && error.contains("107"), "{error}");
+    }
+
+    #[test]
+    fn sparse_files_need_no_space_and_a_copy_that_does_not_fit_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("inner")).unwrap();
+        let file = File::create(folder.path().join("inner/sparse")).unwrap();
+        file.set_len(1 << 30).unwrap();
+        file.write_all_at(&[1; 10_000], 1 << 20).unwrap();
+        file.sync_all().unwrap();
+        let needed = held_below(folder.path());
+        assert!((10_000..1 << 20).contains(&needed), "{needed}");
+        assert!(Room::new(folder.path(), needed).ask().is_ok());
+        let refused = Room::new(folder.path(), u64::MAX).ask().unwrap_err();
+        assert!(matches!(refused, EngineError::DiskFull { .. }), "{refused}");
+        assert!(refused.to_string().contains("18446744073709551615 bytes"), "{refused}");
     }
 }

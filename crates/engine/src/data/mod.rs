@@ -2,5 +2,5 @@
 
 pub(crate) mod cache;
 pub(crate) mod directories;
-pub(crate) mod room;
+pub(crate) mod tree;
 pub(crate) mod working;

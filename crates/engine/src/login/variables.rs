@@ -1,8 +1,8 @@
 //! Login parameters from the environment variables that the clients of each server read.
 
 use super::Login;
-use super::service::MODES;
-use super::text::variable;
+use super::files::MODES;
+use super::files::variable;
 use crate::EngineError;
 use std::path::PathBuf;
 

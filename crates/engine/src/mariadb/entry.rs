@@ -4,7 +4,7 @@ use super::arguments::variable_name;
 use super::binary::{NAME, PRODUCT, product_of, series};
 use super::diagnostics::MariadbDiagnostics;
 use super::kind::OfKind;
-use super::{arguments, install, option_file, options, server};
+use super::{arguments, options, server};
 use crate::contract::diagnostics::Diagnostics;
 use crate::contract::server::Fill;
 use crate::login::{of_option_file, of_variables_of_mysql, sockets_of_mysql};
@@ -103,15 +103,15 @@ impl<E: OfKind> Engine for E {
     }
 
     fn read_options(&self, path: &Path, binary: &Binary) -> Result<OptionFile, EngineError> {
-        option_file::read(path, binary)
+        options::read(path, binary)
     }
 
     fn is_prepared(&self, cache: &Path, by: &Binary, options: &BTreeMap<String, String>, dataset: &str) -> bool {
-        install::is_prepared(self.kind(), cache, by, options, dataset)
+        server::is_prepared(self.kind(), cache, by, options, dataset)
     }
 
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
-        install::prepare_data(self.kind(), request, fill)
+        server::prepare_data(self.kind(), request, fill)
     }
 
     fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError> {

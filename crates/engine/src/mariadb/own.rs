@@ -1,10 +1,10 @@
 //! The kind of server that is MariaDB.
 
+use super::binary::Layout;
 use super::binary::NAME;
 use super::dialect::MARIADB;
 use super::kind::{Kind, MadeBy, OfKind};
-use super::layout::Layout;
-use super::{arguments, binary, install};
+use super::{arguments, binary, server};
 use crate::data::directories::small_file;
 use crate::process::instance::{rows, statement};
 use crate::programs::program::places;
@@ -46,7 +46,7 @@ pub(super) static KIND: Kind = Kind {
             || ["mariadb_upgrade_info", "mysql_upgrade_info"].into_iter().find_map(read).map(MadeBy::Version);
         foreign.or_else(reported).or_else(|| log_creator(data))
     },
-    install: install::install,
+    install: server::install,
     arguments: |binary, log, lock_waits| {
         // Loose: a server built without performance_schema can still start.
         let mut more = Layout::of(binary).arguments();

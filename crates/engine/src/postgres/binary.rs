@@ -1,8 +1,14 @@
-//! Finds the server program and the options that it knows.
+//! The server program: where it is and which options it knows, the command line of a private cluster, the check that
+//! its options took effect, and option files (postgresql.conf): one name and value per line.
 
+use crate::contract::option_file::{OptionLine, read_file, same_value, unquoted};
+use crate::data::directories::memory_for;
 use crate::programs::ask::{self_reported, start};
 use crate::programs::program::{check_may_run, existing, is_program, named, places};
-use crate::{Binary, EngineError};
+use crate::{Binary, EngineError, OptionFile};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// The engine `postgresql`: PostgreSQL 12 or newer, tested with 15.
@@ -116,6 +122,139 @@ pub(super) fn option_names(explicit: Option<&Path>) -> Result<Vec<String>, Engin
     Ok(described.lines().filter_map(|line| line.split('\t').next()).map(str::to_owned).collect())
 }
 
+/// The port number in the socket name of a cluster that listens only on its socket.
+pub(super) const PORT: u16 = 5432;
+
+/// Options that tare sets itself: with another value the cluster would be less private or unreachable.
+pub(super) const RESERVED: [&str; 11] = [
+    "data_directory",
+    "config_file",
+    "hba_file",
+    "ident_file",
+    "listen_addresses",
+    "port",
+    "unix_socket_directories",
+    "unix_socket_permissions",
+    "external_pid_file",
+    "logging_collector",
+    "log_destination",
+];
+
+/// The whole command line; `listens` is the TCP address. The caller's options come last and override the defaults.
+pub(super) fn all_arguments(
+    data: &Path,
+    run: &Path,
+    listens: Option<SocketAddr>,
+    options: &BTreeMap<String, String>,
+) -> Result<Vec<OsString>, EngineError> {
+    let mut arguments: Vec<OsString> = vec!["-D".into(), data.into(), "-k".into(), run.into()];
+    let mut set = |name: &str, value: &str| arguments.extend(["-c".into(), format!("{name}={value}").into()]);
+    set("listen_addresses", &listens.map_or(String::new(), |at| at.ip().to_string()));
+    set("port", &listens.map_or(PORT, |at| at.port()).to_string());
+    set("unix_socket_permissions", "0700");
+    // The distribution's own way of starting may redirect the log.
+    set("logging_collector", "off");
+    set("shared_buffers", &format!("{}kB", memory_for(data) >> 10));
+    // Memory shared by parallel queries must not outlive a killed server, as POSIX shared memory does: System V's
+    // ends with the namespace that a server gets when tare is root, files end with the data directory.
+    set("dynamic_shared_memory_type", if rustix::process::geteuid().is_root() { "sysv" } else { "mmap" });
+    // For hundreds of clients.
+    set("max_connections", "1000");
+    for (name, value) in options {
+        let option = option_name(name);
+        if RESERVED.contains(&option.as_str()) {
+            let reason = "is set by tare itself for a private cluster; leave it out".to_owned();
+            return Err(EngineError::OptionRefused { engine: NAME, option: name.clone(), reason });
+        }
+        set(&option, value);
+    }
+    Ok(arguments)
+}
+
+/// Whether `setting`, as the server reports it in its own `unit`, means the same as `requested`.
+pub(super) fn matches_request(requested: &str, setting: &str, unit: Option<&str>) -> bool {
+    if same_value(requested, setting) {
+        return true;
+    }
+    let number = |text: &str| {
+        let end = text.find(|c: char| !(c.is_ascii_digit() || "+-.".contains(c))).unwrap_or(text.len());
+        Some((text[..end].parse::<f64>().ok()?, factor(text[end..].trim())?))
+    };
+    match (number(requested.trim()), setting.parse::<f64>(), unit.and_then(|unit| number_of_unit(unit, &number))) {
+        (Some((requested, factor)), Ok(setting), Some(unit)) => (requested * factor / unit).round() == setting,
+        _ => false,
+    }
+}
+
+/// The size of a unit of the server: `ms`, `kB`, or with a number in front `8kB`.
+fn number_of_unit(unit: &str, number: &dyn Fn(&str) -> Option<(f64, f64)>) -> Option<f64> {
+    match unit.starts_with(|c: char| c.is_ascii_digit()) {
+        true => number(unit).map(|(count, factor)| count * factor),
+        false => factor(unit),
+    }
+}
+
+/// Bytes or seconds of one of the server's units.
+fn factor(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "B" => 1.0,
+        "kB" => 1024.0,
+        "MB" => 1024.0 * 1024.0,
+        "GB" => 1024.0 * 1024.0 * 1024.0,
+        "TB" => 1024.0 * 1024.0 * 1024.0 * 1024.0,
+        "us" => 1e-6,
+        "ms" => 1e-3,
+        "s" => 1.0,
+        "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
+        _ => return None,
+    })
+}
+
+/// Options with paths, or that run a program of this machine.
+const PLACES: [&str; 11] = [
+    "log_directory",
+    "log_filename",
+    "stats_temp_directory",
+    "unix_socket_group",
+    "ssl",
+    "ssl_cert_file",
+    "ssl_key_file",
+    "ssl_ca_file",
+    "archive_command",
+    "restore_command",
+    "primary_conninfo",
+];
+
+/// Reads it as the server would: names in any case, the last value of each.
+pub(super) fn read_option_file(path: &Path) -> Result<OptionFile, EngineError> {
+    read_file(path, true, &line, &placed)
+}
+
+fn line(text: &str) -> OptionLine {
+    let text = text.trim();
+    if text.is_empty() || text.starts_with('#') {
+        return OptionLine::Empty;
+    }
+    let end = text.find(|c: char| c.is_whitespace() || c == '=').unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let value = unquoted(rest.trim_start().trim_start_matches('='));
+    match name.to_lowercase().as_str() {
+        "include" => OptionLine::File(PathBuf::from(value), true),
+        "include_if_exists" => OptionLine::File(PathBuf::from(value), false),
+        "include_dir" => OptionLine::Folder(PathBuf::from(value), ".conf"),
+        name => OptionLine::Option(option_name(name), Some(value)),
+    }
+}
+
+fn placed(name: &str, _: &str) -> Option<&'static str> {
+    if RESERVED.contains(&name) || name == "dynamic_shared_memory_type" {
+        return Some("tare sets it itself for a private cluster");
+    }
+    PLACES.contains(&name).then_some("it names a path or a program, and a private cluster has its own")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,5 +280,42 @@ mod tests {
         std::fs::copy("/bin/echo", &built).unwrap();
         let error = find(Some(&built)).unwrap_err().to_string();
         assert!(error.contains("part of a build tree") && error.contains("make -C"), "{error}");
+    }
+
+    #[test]
+    fn a_value_is_the_same_in_any_unit() {
+        for (requested, setting, unit) in [
+            ("64MB", "8192", Some("8kB")),
+            ("on", "on", None),
+            ("5min", "300", Some("s")),
+            ("200ms", "200", Some("ms")),
+            ("4096", "4096", Some("kB")),
+            ("off", "off", None),
+        ] {
+            assert!(matches_request(requested, setting, unit), "{requested} {setting}");
+        }
+        assert!(!matches_request("64MB", "8191", Some("8kB")) && !matches_request("on", "off", None));
+    }
+
+    #[test]
+    fn options_that_keep_a_server_private_cannot_be_overridden() {
+        let options = BTreeMap::from([("listen-addresses".to_owned(), "*".to_owned())]);
+        let error = all_arguments(Path::new("/d"), Path::new("/r"), None, &options).unwrap_err();
+        assert!(error.to_string().contains("listen-addresses"), "{error}");
+    }
+
+    #[test]
+    fn names_and_values_are_read_in_every_spelling_and_places_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("postgresql.conf");
+        let text = "# a comment\nshared_buffers = 64MB\t# and one\nwork_mem '8MB'\nPort=5433\nssl = on\n\
+                    include_if_exists 'absent.conf'\ninclude 'more.conf'\n";
+        std::fs::write(&path, text).unwrap();
+        std::fs::write(folder.path().join("more.conf"), "jit=off\nwork_mem=16MB\n").unwrap();
+        let found = read_option_file(&path).unwrap();
+        let options: Vec<String> = found.options.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        assert_eq!(options, ["jit=off", "shared_buffers=64MB", "work_mem=16MB"]);
+        let left: Vec<&str> = found.left_out.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(left, ["port", "ssl"]);
     }
 }

@@ -1,9 +1,9 @@
 //! One connection: login, prepare, execute, text, COPY.
 
-use super::login::{Proof, authenticate, maybe_for_want_of_tls, secure};
 use super::message::{self, Messages, Pieces, put, put_text, rows_of};
+use super::message::{Proof, authenticate, maybe_for_want_of_tls, secure};
 use crate::process::peer;
-use crate::transport::answer::AnswerLimits;
+use crate::transport::buffer::AnswerLimits;
 use crate::transport::session::{self, lost, malformed};
 use crate::transport::stream::{Channel, Interrupter, Stream};
 use crate::{ConnectTarget, EngineError, Param, Session, Spinning, SqlError, SqlErrorKind, StatementId};

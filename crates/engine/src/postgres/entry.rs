@@ -3,7 +3,7 @@
 use super::binary::{NAME, Postgresql};
 use super::connection::Connection;
 use super::diagnostics::PostgresDiagnostics;
-use super::{binary, dialect, install, option_file, server};
+use super::{binary, dialect, server};
 use crate::contract::diagnostics::Diagnostics;
 use crate::contract::option_file::bytes_of;
 use crate::contract::server::Fill;
@@ -109,15 +109,15 @@ impl Engine for Postgresql {
     }
 
     fn read_options(&self, path: &Path, _binary: &Binary) -> Result<OptionFile, EngineError> {
-        option_file::read(path)
+        binary::read_option_file(path)
     }
 
     fn is_prepared(&self, cache: &Path, by: &Binary, _: &BTreeMap<String, String>, dataset: &str) -> bool {
-        install::is_prepared(cache, by, dataset)
+        server::is_prepared(cache, by, dataset)
     }
 
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
-        install::prepare_data(request, fill)
+        server::prepare_data(request, fill)
     }
 
     fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError> {

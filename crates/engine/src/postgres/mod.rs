@@ -3,17 +3,12 @@
 //! It uses its own client instead of the `postgres` crate, for the reason given in `wire`; only the SCRAM
 //! implementation is from that project.
 
-mod arguments;
 mod binary;
 mod connection;
 mod diagnostics;
 mod dialect;
 mod entry;
-mod install;
-mod login;
 mod message;
-mod option_file;
 mod server;
-mod wait_events;
 
 pub use binary::Postgresql;

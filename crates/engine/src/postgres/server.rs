@@ -1,19 +1,27 @@
-//! Starts a private cluster.
+//! Creates a data directory with initdb, adds the data set, and starts a private cluster.
 
-use super::arguments::PORT;
+use super::binary;
+use super::binary::PORT;
 use super::binary::{NAME, Postgresql};
 use super::connection::Connection;
-use super::{arguments, binary};
+use crate::contract::server::Fill;
+use crate::data::cache::{CacheKey, cached, initialised, is_cached};
 use crate::data::directories::{small_file, socket_path};
-use crate::process::huge_pages;
-use crate::process::instance::{PrivateServer, ServerDirectories, free_port, random_password, rows, single, statement};
+use crate::process::instance::{
+    PrivateServer, ServerDirectories, free_port, random_password, rows, run_installer, single, statement,
+};
+use crate::process::memory;
 use crate::process::server_process::StopPolicy;
-use crate::{Address, Binary, ConnectTarget, EngineError, Server, Session, StartRequest, Transport};
+use crate::{
+    Address, Binary, ConnectTarget, DEFAULT_DATABASE, EngineError, PrepareRequest, Server, Session, StartRequest,
+    StopOutcome, Transport,
+};
 use rustix::process::Signal;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The superuser account, for the private socket.
 pub(super) const ROOT: &str = "postgres";
@@ -34,7 +42,7 @@ const OF_CLIENTS: &str = "DO $$ DECLARE found record; BEGIN \
     AND d.deptype IN ('a', 'i'))) LOOP \
     EXECUTE format('ALTER %s %s OWNER TO tare', found.kind, found.name); END LOOP; END $$";
 /// SIGTERM would wait for the clients to disconnect. PostgreSQL refuses to run as root.
-pub(super) const STOP_POLICY: StopPolicy = StopPolicy { stop: Signal::INT, refuses_root: true };
+const STOP_POLICY: StopPolicy = StopPolicy { stop: Signal::INT, refuses_root: true };
 
 /// Starts it and reads back every requested setting.
 pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError> {
@@ -47,7 +55,7 @@ pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError
     let logins = logins.map(|_| write_logins(stage.run())).transpose()?;
     let socket = socket_path(stage.run(), &format!(".s.PGSQL.{port}"))?;
     let data = stage.data().to_owned();
-    let mut arguments = arguments::all(&data, stage.run(), listens, &request.options)?;
+    let mut arguments = binary::all_arguments(&data, stage.run(), listens, &request.options)?;
     arguments.extend(logins.into_iter().flat_map(|file| ["-c".into(), file]));
     let environment = binary.environment(&request.environment);
     let database = Some(ANY_DATABASE.to_owned());
@@ -81,7 +89,7 @@ fn verify(server: &PrivateServer, request: &StartRequest) -> Result<(), EngineEr
         let sql = format!("SELECT setting, unit FROM pg_settings WHERE lower(name) = '{}'", quoted(&name));
         let rows = rows(&mut *session, &sql)?;
         let Some([Some(found), unit]) = rows.first().map(Vec::as_slice) else { continue };
-        if !arguments::matches_request(requested, found, unit.as_deref()) {
+        if !binary::matches_request(requested, found, unit.as_deref()) {
             let unit = unit.as_ref().map_or(String::new(), |unit| format!(" (unit {unit})"));
             let reason = format!(
                 "requested {requested}, but the server has {found}{unit}; choose a value that it does not adjust"
@@ -90,7 +98,7 @@ fn verify(server: &PrivateServer, request: &StartRequest) -> Result<(), EngineEr
         }
         // It reads back as `try` with and without huge pages.
         if name == "huge_pages" && found != "off" {
-            huge_pages::verify(NAME, option, server.pid(), 1)?;
+            memory::verify(NAME, option, server.pid(), 1)?;
         }
     }
     Ok(())
@@ -169,6 +177,66 @@ pub(super) fn explain(log: &str, data: &Path, expected: &str) -> Option<EngineEr
         let reason = line.split_once("FATAL:").map_or(line, |(_, reason)| reason).trim().to_owned();
         Some(EngineError::OptionRefused { engine: NAME, option, reason })
     })
+}
+
+/// Version of this procedure, part of the key: raise it when prepared directories would differ.
+const RECIPE: &str = "1";
+
+fn key(binary: &Binary, dataset: &str) -> CacheKey {
+    // No server option affects the format of the files: only options of initdb do.
+    CacheKey::new(NAME, &[("recipe", RECIPE), ("binary", &binary.identity), ("dataset", dataset)])
+}
+
+pub(super) fn is_prepared(cache: &Path, by: &Binary, dataset: &str) -> bool {
+    is_cached(cache, &key(by, dataset))
+}
+
+pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
+    let binary = binary::find(request.binary.as_deref())?;
+    let cache = &request.cache_directory;
+    cached(cache, &key(&binary, &request.dataset), |partial| {
+        let requested = request.init_options.join(" ");
+        let mut parts = vec![("recipe", RECIPE), ("binary", &binary.identity)];
+        parts.extend((!requested.is_empty()).then_some(("init", requested.as_str())));
+        let fresh = CacheKey::of_initialised(NAME, &parts);
+        let install = |partial: &Path| install(&binary, request, &partial.join("data"));
+        let data = initialised(cache, &fresh, partial, install)?;
+        fill_fresh(request, &data, fill)
+    })
+}
+
+/// Text compares by bytes; over the private socket everyone is trusted, over TCP a password is required.
+fn install(server: &Binary, request: &PrepareRequest, data: &Path) -> Result<(), EngineError> {
+    let program = binary::next_to(&server.path, "initdb")?;
+    let mut arguments: Vec<OsString> = vec!["-D".into(), data.into(), "--username".into(), ROOT.into()];
+    // Everything is synced at once at the end.
+    let rest = ["--locale=C", "--encoding=UTF8", "--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync"];
+    arguments.extend(rest.map(OsString::from));
+    let environment = server.environment(&BTreeMap::new());
+    let explain = |log: &str| explain(log, data, &server.version);
+    run_installer("initdb", &program, arguments, &environment, STOP_POLICY, request, explain)
+}
+
+/// Starts a server on the fresh directory, lets the caller fill it, and shuts it down: every copy starts alike.
+fn fill_fresh(request: &PrepareRequest, data: &Path, fill: &mut Fill<'_>) -> Result<(), EngineError> {
+    let mut server = start(&StartRequest::to_fill(request, data, BTreeMap::new()))?;
+    statement(&mut *server.connect()?, &format!("CREATE DATABASE {DEFAULT_DATABASE}"))?;
+    server.use_database(DEFAULT_DATABASE);
+    let mut session = server.connect()?;
+    for extension in ["pg_prewarm", "pg_buffercache"] {
+        // Not every build has these extensions; a statement that needs one fails then.
+        let _ = session.run(&format!("CREATE EXTENSION {extension}"));
+    }
+    fill(&server).map_err(|error| EngineError::fill(data, error))?;
+    // Vacuumed, analysed and written: no background work is left for the trials.
+    session.set_timeout(None).map_err(|source| EngineError::Sql { statement: "time-out".to_owned(), source })?;
+    statement(&mut *session, "VACUUM (ANALYZE)")?;
+    statement(&mut *session, "CHECKPOINT")?;
+    drop(session);
+    match server.stop(request.timeout)? {
+        StopOutcome::Graceful => Ok(()),
+        _ => Err(server.unfinished(request, "did not shut down")),
+    }
 }
 
 #[cfg(test)]

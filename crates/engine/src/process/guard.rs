@@ -1,10 +1,16 @@
-//! Ends a server when this program is interrupted, so that every wait for it returns. A server that fills the disk
-//! with its log is ended too; its log is cut, with the reason as its last line.
+//! Signals to this program and to its servers. A server is ended when this program is interrupted, so that every wait
+//! for it returns. A server that fills the disk with its log is ended too; its log is cut, with the reason as its last
+//! line. Processes that were stopped by a signal and continued are counted, as a batch scheduler stops the jobs that it
+//! suspends.
 
 use super::process_tree::ProcessTree;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
-use std::io::{self, Write};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, pidfd_open, pidfd_send_signal, waitid};
+use signal_hook::consts::SIGCONT;
+use signal_hook::flag::register;
+use std::io;
+use std::io::Write;
+use std::iter::from_fn;
 use std::os::fd::{AsFd, OwnedFd};
 use std::process::Child;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -114,4 +120,43 @@ fn cut(log: &LogFile, from: u64) {
     };
     // If this fails, the log still holds what the server wrote.
     let _ = cut();
+}
+
+/// The number of processes that were stopped by a signal (SIGSTOP, SIGTSTP) and have continued since the last call:
+/// this one and its children. The first call does not see stops of this process.
+pub fn stopped_processes() -> usize {
+    static CONTINUED: OnceLock<Arc<AtomicBool>> = OnceLock::new();
+    let own = CONTINUED.get_or_init(|| {
+        let continued = Arc::default();
+        // Without the handler only stops of children are seen.
+        let _ = register(SIGCONT, Arc::clone(&continued));
+        continued
+    });
+    let look = WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG;
+    // Each call reports one child, once. It fails if there is no child.
+    let children = from_fn(|| waitid(WaitId::All, look).ok().flatten()).count();
+    usize::from(own.swap(false, Ordering::Relaxed)) + children
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::kill_process;
+    use std::process::Command;
+
+    #[test]
+    fn a_stop_of_this_process_or_of_a_child_is_counted_once() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = Pid::from_child(&child);
+        assert_eq!(stopped_processes(), 0);
+        kill_process(pid, Signal::STOP).unwrap();
+        waitid(WaitId::Pid(pid), WaitIdOptions::STOPPED).unwrap();
+        assert_eq!(stopped_processes(), 0, "it has not continued");
+        kill_process(pid, Signal::CONT).unwrap();
+        assert_eq!((stopped_processes(), stopped_processes()), (1, 0));
+        signal_hook::low_level::raise(SIGCONT).unwrap();
+        assert_eq!((stopped_processes(), stopped_processes()), (1, 0));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 }

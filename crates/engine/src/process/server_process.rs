@@ -1,8 +1,7 @@
-//! The life of a server process: spawn, watch, stop.
+//! The life of a server process: spawn, watch, stop, and reading its log.
 
 use super::before_exec::{Before, before_exec, clean_environment};
 use super::guard::{Guard, interrupted};
-use super::log;
 use super::process_tree::ProcessTree;
 use crate::{Aslr, EngineError, StopOutcome};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -13,14 +12,14 @@ use rustix::process::{
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
-use std::io::{self, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 use tare_cpuset::observe::proc_text;
 use tare_files::LogFile;
 use tare_results::schema::Outlived;
@@ -235,12 +234,12 @@ impl ServerProcess {
 
     pub(crate) fn log_text(&self) -> String {
         self.guard.settle();
-        log::text_since(&self.log, self.log_start)
+        log_since(&self.log, self.log_start)
     }
 
     pub(crate) fn log_tail(&self, lines: usize) -> Vec<String> {
         self.guard.settle();
-        log::tail(&self.log, self.log_start, lines)
+        log_tail(&self.log, self.log_start, lines)
     }
 
     pub(crate) fn log_path(&self) -> PathBuf {
@@ -325,6 +324,28 @@ pub(crate) fn verify_preload(pid: u32, library: &Path) -> Result<(), EngineError
     }
     let requested = library.display().to_string();
     Err(EngineError::NotInEffect { setting: "allocator", requested, found: "the library is not mapped".to_owned() })
+}
+
+/// Limit on how much of a log is read, bytes.
+const READ_BYTES: u64 = 256 * 1024;
+
+/// Log text since byte `from`, only the end if it is long; empty if there is no log.
+fn log_since(log: &LogFile, from: u64) -> String {
+    let Ok(Some(mut file)) = log.read() else { return String::new() };
+    let length = file.metadata().map(|m| m.len()).unwrap_or(0);
+    let start = from.max(length.saturating_sub(READ_BYTES));
+    let mut bytes = Vec::new();
+    if file.seek(SeekFrom::Start(start)).is_err() || file.take(READ_BYTES).read_to_end(&mut bytes).is_err() {
+        return String::new();
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The last `lines` lines since byte `from`.
+pub(crate) fn log_tail(log: &LogFile, from: u64, lines: usize) -> Vec<String> {
+    let text = log_since(log, from);
+    let all: Vec<&str> = text.lines().collect();
+    all[all.len().saturating_sub(lines)..].iter().map(|line| (*line).to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -132,3 +132,14 @@ fn randomisation_is_set_as_requested_and_read_back() {
     assert_eq!(start_of_stack(Aslr::Off), start_of_stack(Aslr::Off));
     assert_ne!(start_of_stack(Aslr::On), start_of_stack(Aslr::On));
 }
+
+#[test]
+fn a_tail_begins_after_what_was_there_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    fs::write(&path, "old\none\ntwo\nthree\n").unwrap();
+    let log = LogFile::at(&path).unwrap();
+    assert_eq!(log_tail(&log, 4, 2), ["two", "three"]);
+    assert_eq!(log_tail(&log, 4, 9), ["one", "two", "three"]);
+    assert!(log_tail(&LogFile::at(&folder.path().join("absent")).unwrap(), 0, 9).is_empty());
+}

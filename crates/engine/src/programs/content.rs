@@ -1,6 +1,6 @@
 //! Identifies the program that a process runs by its content, not by its name.
 
-use crate::data::working::{Stamp, keeps_times};
+use crate::data::tree::{Stamp, keeps_times};
 use crate::process::guard::interrupted;
 use crate::process::leftovers::boot_id;
 use serde::{Deserialize, Serialize};

@@ -2,6 +2,5 @@
 
 pub(crate) mod ask;
 pub(crate) mod content;
-pub(crate) mod installed;
 pub(crate) mod program;
 pub(crate) mod symbols;

@@ -1,8 +1,8 @@
 //! Starts the server of the embedded engine.
 
 use super::diagnostics::SqliteDiagnostics;
-use super::failure::Failure;
 use super::pragmas::{self, NAME, Sqlite};
+use super::serve::Failure;
 use super::serve::{DATABASE_FILE, PASSWORD, PORT, SOCKET, SUBCOMMAND};
 use super::session::SqliteSession;
 use super::{dialect, planted};

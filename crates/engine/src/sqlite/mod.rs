@@ -10,7 +10,6 @@ mod connection;
 mod diagnostics;
 mod dialect;
 mod engine;
-mod failure;
 mod library;
 #[cfg_attr(not(any(test, feature = "planted-lock")), path = "unplanted.rs")]
 mod planted;

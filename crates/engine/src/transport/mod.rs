@@ -1,8 +1,6 @@
 //! The bytes between a client and a server, and limits on their number and duration.
 
-pub(crate) mod answer;
 pub(crate) mod buffer;
-pub(crate) mod reservation;
 pub(crate) mod session;
 pub(crate) mod socket;
 pub(crate) mod spin;

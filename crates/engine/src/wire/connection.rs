@@ -1,14 +1,14 @@
 //! One connection: handshake, prepare, execute, text.
 
+use super::columns::Statement;
 use super::columns::{Column, binary_row};
-use super::execute::Statement;
 use super::framing::{HEADER, Packets};
-use super::greeting::{Greeting, no_greeting};
+use super::login::{Greeting, no_greeting};
 use super::login::{authenticate, maybe_for_want_of_tls, secure};
 use super::response::{self, First};
 use super::serving;
 use crate::process::peer;
-use crate::transport::answer::AnswerLimits;
+use crate::transport::buffer::AnswerLimits;
 use crate::transport::session::{self, lost, malformed};
 use crate::transport::stream::{Channel, Interrupter, Stream};
 use crate::{Code, ConnectTarget, EngineError, Param, Session, Spinning, SqlError, SqlErrorKind, StatementId};

@@ -10,12 +10,9 @@
 //! Not implemented, because nothing needs it: compression, and authentication methods other than
 //! `mysql_native_password` and `caching_sha2_password`.
 
-mod bytes;
 mod columns;
 mod connection;
-mod execute;
 mod framing;
-mod greeting;
 mod local;
 mod login;
 mod response;

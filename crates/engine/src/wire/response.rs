@@ -1,6 +1,6 @@
 //! A server's answers: OK, an error, or the start of a result set.
 
-use super::bytes::Bytes;
+use super::framing::Bytes;
 use crate::transport::session::malformed;
 use crate::{Code, SqlError, SqlErrorKind};
 

@@ -1,12 +1,12 @@
 //! The controller starts the client threads, announces the phases and collects the reports.
 
-use super::error::RunError;
-use super::interval::IntervalClock;
+use super::observer::IntervalClock;
 use super::observer::{Observer, Reading, RunPhase};
 use super::phase::{Part, Phase, Shared};
+use super::report::LATE;
 use super::report::{Message, ThreadReport, Window, summarise};
+use super::settings::RunError;
 use super::settings::{LoadSettings, Rest};
-use super::stalls::LATE;
 use super::worker::{Common, live};
 use crate::client::{ClientThread, Connect};
 use crate::sample::Sample;

@@ -1,15 +1,15 @@
 //! The main loop of a client thread.
 
-use super::events::Events;
-use super::live::Totals;
+use super::phase::Events;
+use super::phase::Totals;
 use super::phase::{Phase, Shared};
-use super::prompt::{Prompt, nanoseconds};
+use super::report::{Gap, LEAST};
 use super::report::{Message, ThreadReport};
 use super::settings::{LoadSettings, Rest};
-use super::stalls::{Gap, LEAST};
 use crate::client::{Attempt, Client, ClientThread, Connect};
 use crate::cpu::CpuTime;
 use crate::pace::{Pace, Schedule};
+use crate::pace::{Prompt, nanoseconds};
 use crate::random::{Purpose, Random};
 use crate::recorder::{Complete, Recorder, SliceRecorder};
 use std::num::NonZeroU64;

@@ -2,7 +2,7 @@
 
 use super::message::{Ask, FromClient, Hello, LANGUAGE};
 use super::{HostError, Link, LinkEnd};
-use crate::language::other_host::OtherHost;
+use crate::language::elsewhere::OtherHost;
 use std::io::Read;
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -3,8 +3,8 @@
 
 use super::key::{CAPTURE, Field, WORKLOAD};
 use super::lists;
-use super::process::{AS_FOUND, NO_LIMIT};
 use super::settings::Settings;
+use super::settings::{AS_FOUND, NO_LIMIT};
 use std::sync::LazyLock;
 use tare_drive::workload::oltp::Workload;
 use tare_drive::workload::{AnyLoad, MOST_THREADS};

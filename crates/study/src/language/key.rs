@@ -1,8 +1,8 @@
-//! A key of a study.
+//! A key of a study, and the keys of `[sampling]`.
 
-use super::settings::Settings;
+use super::settings::{Sampling, Settings};
 use tare_drive::workload::AnyLoad;
-use tare_text::{Key, KeyInfo, Value};
+use tare_text::{Key, KeyInfo, Keyed, Value, key};
 
 /// One key of a study. As a factor it is named by `key` alone.
 #[derive(Clone, Copy)]
@@ -81,3 +81,75 @@ pub(crate) const CAPTURE: &str = "capture";
 
 /// The table of the clients' load.
 pub(crate) const WORKLOAD: &str = "workload";
+
+impl Keyed for Sampling {
+    const KEYS: &'static [Key<Self>] = &[
+        key!(whole "trials" in trials, (1, 100_000), "server lifetimes per condition: the sampling unit"),
+        key!(whole "samples" in samples, (1, 100_000), "measured runs per trial"),
+        key!(seconds "warmup_s" in warmup_s, "seconds of load before the first sample, not included in any figure"),
+        Key::seconds_above_0("sample_s", "seconds per sample", |s| Some(s.sample_s), |s, v| s.sample_s = v),
+        key!(whole "drop_samples" in drop_samples, (0, 1_000),
+            "samples at the beginning of each trial that are measured and recorded but not included in any figure; the \
+             report shows how far they are from the others"),
+        key!(seconds "pause_s" in pause_s,
+            "seconds of rest before each trial, for machines that must cool down or clouds with CPU credits"),
+        Key::words(
+            "target_half_width",
+            "half-width of the 95% interval to reach, as a fraction of the mean (0.01 is 1%): `trials` are then a \
+             pilot run, from which tare chooses warm-up, samples and trials; absent: the given numbers",
+            |s| s.target_half_width.map(Into::into),
+            |s, v| match v.number() {
+                Some(width) if width > 0.0 && width < 1.0 => {
+                    s.target_half_width = Some(width);
+                    Ok(())
+                }
+                _ => Err("a fraction between 0 and 1, such as 0.01".into()),
+            },
+        ),
+        Key::positive(
+            "budget_s",
+            "time limit for all trials with target_half_width, in seconds",
+            "seconds",
+            |s| Some(s.budget_s),
+            |s, v| s.budget_s = v,
+        ),
+        Key::words(
+            "within_s",
+            "time limit for the whole run including its data, in seconds: tare shortens the plan to fit \
+             (docs/within.md); absent: no limit",
+            |s| s.within_s.map(Into::into),
+            |s, v| v.positive("seconds").map(|v| s.within_s = Some(v)),
+        ),
+        key!(whole "seed" in seed, (0, i64::MAX as u64), "seed of the order of trials and of the load"),
+        key!(whole "attempts" in attempts, (1, 100), "attempts at a trial before it counts as failed for good"),
+        key!(optional seconds "trial_timeout_s" in trial_timeout_s,
+            "time limit of a trial, in seconds; absent: four times the expected time plus one minute"),
+        key!(words "steal_limit" in steal_limit,
+            "share of CPU time that the hypervisor may take (steal time); above it a trial counts as disturbed and is \
+             repeated; or off"),
+        key!(words "foreign_cpu_limit" in foreign_cpu_limit,
+            "share of the time of the benchmark's CPUs that other processes may take; above it a trial counts as \
+             disturbed and is repeated; or off"),
+        Key::words(
+            "probe",
+            "known work before and after each sample, on the sample's PUs while the server is idle: loads from memory \
+             (chain), a spin loop (spin), two threads that wake each other (wakeup). off; record; the name of the one \
+             by which comparisons are adjusted; or auto, which measures for a minute whether one of them helps here. \
+             Not with a rate",
+            |s| Some(s.probe_use().to_string().into()),
+            |s, v| v.parsed().map(|v| s.probe = Some(v)),
+        ),
+        Key::words(
+            "probe_share",
+            "share of the time that probes may take; each takes at least 9 ms, and several short samples share one",
+            |s| Some(s.probe_share.into()),
+            |s, v| match v.number() {
+                Some(share) if share > 0.0 && share <= 1.0 => {
+                    s.probe_share = share;
+                    Ok(())
+                }
+                _ => Err("a share of the time, above 0 and up to 1, such as 0.01".into()),
+            },
+        ),
+    ];
+}

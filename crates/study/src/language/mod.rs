@@ -2,44 +2,31 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `spec`, `settings` | a study, and the settings of one trial |
-//! | `key`, `fields`, `sampling_field`, `lists` | all keys of a study |
-//! | `machine`, `process`, `limit` | machine settings, properties of the server process, limits on interference |
-//! | `other_host` | clients on another host |
-//! | `running` | a server that is already running |
+//! | `spec`, `settings` | a study, and the settings of one trial: of the server process, limits on interference |
+//! | `key`, `fields`, `lists` | all keys of a study |
 //! | `decide` | two sides, and the rule that decides whether they differ |
-//! | `refused` | keys that are refused with a hint: passwords, and login paths |
-//! | `values` | settings in the form that a plan stores |
-//! | `target`, `without_effect` | what a key or level sets; command line settings without effect |
-//! | `document`, `parse`, `command_line`, `check` | TOML to study, with the changes of the command line |
+//! | `values` | what a key or level sets, machine settings, and settings in the form that a plan stores |
+//! | `document`, `parse`, `check` | TOML to study; keys that are refused with a hint |
+//! | `elsewhere` | a server that is already running, and clients on another host |
 //! | `write`, `builtin` | a study to TOML, and the built-in studies |
-//! | `made`, `load_name` | a study without a file, from command line options; what the name of a load means |
+//! | `made`, `load_name` | a study from command line options, and their changes to one; what the name of a load means |
 
 pub mod builtin;
 mod check;
-mod command_line;
 pub mod decide;
 pub mod document;
+pub(crate) mod elsewhere;
 pub mod fields;
 mod key;
-pub mod limit;
 mod lists;
 pub mod load_name;
-pub mod machine;
 pub mod made;
 #[cfg(test)]
 mod mistakes_tests;
-pub(crate) mod other_host;
 pub mod parse;
 #[cfg(test)]
 mod parse_loads_tests;
-pub mod process;
-mod refused;
-mod running;
-mod sampling_field;
 pub mod settings;
 pub mod spec;
-mod target;
 pub mod values;
-pub mod without_effect;
 pub mod write;

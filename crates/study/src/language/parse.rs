@@ -4,8 +4,8 @@ use super::document::{Place, Places, Source, StudyError};
 use super::key::{Field, WORKLOAD};
 use super::settings::{Sampling, Settings};
 use super::spec::{Design, Factor, Study};
-use super::target::Target;
-use super::{decide, fields, machine, refused};
+use super::values::Target;
+use super::{decide, document, fields, values};
 use std::ops::Range;
 use std::path::Path;
 use tare_results::factor;
@@ -236,7 +236,7 @@ impl<'a> Parser<'a> {
                 .study
                 .set_machine(name, level)
                 .map_err(wrong)?
-                .ok_or_else(|| self.source.unknown(key_span, "machine setting", name, &machine::keys())),
+                .ok_or_else(|| self.source.unknown(key_span, "machine setting", name, &values::machine_keys())),
             _ => {
                 let field =
                     fields::find(section, name).ok_or_else(|| self.unknown_key(section, name, key_span.clone()))?;
@@ -261,7 +261,7 @@ impl<'a> Parser<'a> {
     }
 
     pub(crate) fn unknown_key(&self, section: &str, name: &str, span: Range<usize>) -> StudyError {
-        if let Some((what, expected)) = refused::key(section, name) {
+        if let Some((what, expected)) = document::refused_key(section, name) {
             return self.source.error(span, what, expected);
         }
         let mut known: Vec<&str> = fields::all().filter(|f| f.section == section).map(|f| f.key).collect();

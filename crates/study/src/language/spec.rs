@@ -3,8 +3,8 @@
 use super::decide::Decide;
 use super::key::{self, WORKLOAD};
 use super::settings::{Sampling, Settings};
-use super::target::Target;
-use super::{document, fields, machine};
+use super::values::Target;
+use super::{document, fields, values};
 use std::collections::{BTreeMap, BTreeSet};
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_results::question::Question;
@@ -143,7 +143,7 @@ impl Study {
             BUILD => self.build(level)?,
             SIDE => return level.one_of(&["a", "b"]).map(|_| Vec::new()),
             _ => match Target::of_factor(name) {
-                Target::Machine(_) if !machine::names().contains(&name) => {
+                Target::Machine(_) if !values::machine_names().contains(&name) => {
                     return Err(unknown_factor(name));
                 }
                 target => return Ok(vec![(target, level)]),
@@ -157,8 +157,8 @@ impl Study {
     /// Sets a key of `[machine]`; none if there is no such key.
     pub(crate) fn set_machine(&mut self, name: &str, level: &Value) -> Result<Option<()>, String> {
         match name {
-            machine::WHERE_POSSIBLE => self.where_possible = level.one_of(&["on", "off"])? == "on",
-            name if machine::names().contains(&name) => machine::set(&mut self.base, name, level)?,
+            values::WHERE_POSSIBLE => self.where_possible = level.one_of(&["on", "off"])? == "on",
+            name if values::machine_names().contains(&name) => values::set_machine(&mut self.base, name, level)?,
             _ => return Ok(None),
         }
         Ok(Some(()))
@@ -217,7 +217,7 @@ impl Study {
         let mut names = vec![PLACEMENT, BUILD, "engine", "workload", SIDE];
         let factors = fields::all().filter(|f| f.section != key::CAPTURE);
         names.extend(factors.map(|f| f.key).filter(|k| *k != "name"));
-        names.extend(machine::names());
+        names.extend(values::machine_names());
         names
     }
 }

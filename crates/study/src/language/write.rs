@@ -3,10 +3,10 @@
 use super::decide::Decide;
 use super::document::{Source, StudyError};
 use super::fields;
-use super::machine::WHERE_POSSIBLE;
 use super::parse::{Overrides, parse};
 use super::settings::Sampling;
 use super::spec::{Factor, Study};
+use super::values::WHERE_POSSIBLE;
 use std::collections::BTreeMap;
 use std::path::Path;
 use tare_text::{Keyed, Value as Scalar};

@@ -1,5 +1,7 @@
-//! How long trials take: the estimate before the run, and the time limit of a trial.
+//! How long trials take: the estimate before the run, and the time limit of a trial; and the data sets that exist
+//! already from an earlier run, so that a plan need not create them.
 
+use super::builds::Programs;
 use super::design::Condition;
 use super::limits::is_wanted;
 use super::needs;
@@ -7,9 +9,10 @@ use crate::language::settings::{Sampling, Settings};
 use crate::language::spec::Study;
 use crate::language::values::from_values;
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use tare_drive::capture::settings::CaptureSettings;
 use tare_drive::workload::TrialSize;
-use tare_results::schema::{Plan, PlannedTrial};
+use tare_results::schema::{Plan, PlannedCondition, PlannedTrial};
 
 pub fn counts(settings: &Settings, sampling: &Sampling) -> TrialSize {
     TrialSize {
@@ -79,7 +82,7 @@ pub(crate) fn data_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone
 }
 
 /// The part of it without the working copies, which every run creates.
-pub(crate) fn making_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, study: &Study) -> f64 {
+fn making_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, study: &Study) -> f64 {
     let needs = needs::of(conditions.clone(), study.sampling.seed);
     // Each set is created by a server of its own.
     let wanted = conditions.take_while(|_| is_wanted());
@@ -149,6 +152,39 @@ pub fn limit_s(settings: &Settings, sampling: &Sampling) -> f64 {
     let (load, counts) = (settings.workload.load.load(), counts(settings, sampling));
     let all_s = trial_s(settings, sampling).max(servers_s(settings) + load.limit_s(&counts));
     60.0 + 4.0 * all_s + settings.engine.start_timeout_s
+}
+
+/// Subtracts from the estimated times of a plan the time for creating existing data sets.
+pub fn leave_out_made(study: &Study, plan: &mut Plan, cache: &Path) {
+    let programs = Programs::default();
+    let there: Vec<Condition> = plan
+        .conditions
+        .iter()
+        .take_while(|_| is_wanted())
+        .filter(|planned| planned.realizable)
+        .filter_map(condition)
+        .filter(|condition| is_made(condition, study, cache, &programs))
+        .collect();
+    let making_s = making_s(there.iter(), study);
+    plan.estimated_s -= making_s;
+    plan.data_s -= making_s;
+}
+
+/// The condition with the settings of its trials; none if the plan does not contain them.
+pub(super) fn condition(planned: &PlannedCondition) -> Option<Condition> {
+    let settings = from_values(&planned.settings).ok()?;
+    Some(Condition { name: planned.name.clone(), levels: planned.levels.clone(), settings })
+}
+
+fn is_made(condition: &Condition, study: &Study, cache: &Path, programs: &Programs) -> bool {
+    let (settings, load) = (&condition.settings.engine, condition.settings.workload.load.load());
+    if !load.needs_server() || settings.data.is_some() || settings.running.is_requested() {
+        return false;
+    }
+    let dataset = settings.named(load.dataset(study.sampling.seed));
+    programs
+        .of(settings.kind, settings.binary.as_deref())
+        .is_ok_and(|program| settings.kind.is_prepared(cache, &program, &settings.options, &dataset))
 }
 
 #[cfg(test)]

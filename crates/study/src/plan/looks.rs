@@ -1,7 +1,7 @@
 //! Blocks up to the next interim look at a study that was cut to a time: the study ends at the first look at which
 //! its question is settled.
 
-use super::cases::blocks;
+use super::pilot::blocks;
 use super::resolve;
 use crate::language::spec::Study;
 use tare_results::looks::looks;

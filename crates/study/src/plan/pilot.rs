@@ -3,15 +3,17 @@
 //! `tare_stats::plan`). The decision is written into the plan with its reason. The schedule grows in the same order,
 //! and grows again if the half-width was not reached, because a pilot's estimate of a variance is itself uncertain.
 
-use super::cases::{CONFIDENCE, Case, blocks, cases, metrics, usable};
-use super::reached;
 use crate::language::settings::{Sampling, Settings};
 use crate::language::spec::Study;
-use tare_results::schema::{Decision, Plan, PlannedTrial, TrialRecord};
+use std::collections::BTreeSet;
+use tare_results::metric;
+use tare_results::schema::{Decision, Outcome, Plan, PlannedTrial, TrialRecord};
 use tare_stats::Trials;
 use tare_stats::components::{Nested, components};
-use tare_stats::descriptive::mean;
-use tare_stats::plan::{Costs, Pilot, Recommendation, Target, recommend, warmup_readings};
+use tare_stats::descriptive::{mean, variance};
+use tare_stats::plan::{
+    Costs, Pilot, Recommendation, Target, recommend, relative_half_width, top_count, warmup_readings,
+};
 use tare_text::{count, percent};
 
 /// A series with fewer readings shows nothing about its warm-up.
@@ -54,7 +56,7 @@ pub(crate) fn decided(sampling: &Sampling, settings: &mut Settings, plan: &Plan,
 pub fn extended(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Option<Plan> {
     let target = study.sampling.target_half_width?;
     let (decision, more) = match &plan.decision {
-        Some(decision) => reached::more(study, plan, records, decision, target)?,
+        Some(decision) => more_blocks(study, plan, records, decision, target)?,
         None => {
             let decision = decide(study, plan, records, target);
             let pilot = if decision.pilot_counts { blocks(plan) } else { 0 };
@@ -204,6 +206,124 @@ fn reason(worst: &Advice<'_>, decision: &Decision, sampling: &Sampling, pilot: u
         count(decision.trials, "trial"),
         count(decision.samples, "sample"),
     )
+}
+
+/// Least time of a trial, seconds: with 0 every budget would last for ever.
+const SHORTEST_S: f64 = 1e-3;
+
+/// Limit on the blocks that are added before the spread is checked again.
+const MOST_AT_ONCE: usize = 1000;
+
+/// The current interval of a case.
+struct Reached<'a> {
+    case: &'a Case<'a>,
+    half_width: f64,
+    trials: usize,
+    /// Trials needed to reach the target with this spread.
+    needed: usize,
+}
+
+/// The decision with the number of blocks to add to the plan: none if trials are still to run, if the half-width is
+/// reached, or if it was never expected to be.
+fn more_blocks(
+    study: &Study,
+    plan: &Plan,
+    records: &[TrialRecord],
+    decision: &Decision,
+    target: f64,
+) -> Option<(Decision, usize)> {
+    let is_expected = decision.half_width.is_some_and(|half_width| half_width <= target);
+    let ran: BTreeSet<usize> = records.iter().map(|record| record.trial).collect();
+    if !is_expected || !plan.trials.iter().all(|planned| ran.contains(&planned.trial)) {
+        return None;
+    }
+    let ok = usable(records, if decision.pilot_counts { 0 } else { decision.first_trial });
+    let names = metrics(&ok);
+    let cases = cases(plan, &ok, &names);
+    let widest = cases
+        .iter()
+        .filter_map(|case| reached(case, target))
+        .max_by(|a, b| a.half_width.total_cmp(&b.half_width))
+        .filter(|widest| widest.half_width > target)?;
+    let affordable = affordable(study, plan, records, decision);
+    let wanted = widest.needed.saturating_sub(widest.trials).clamp(1, MOST_AT_ONCE);
+    let added = wanted.min(affordable);
+    let mut decision = decision.clone();
+    let what = format!(
+        "After {} the interval of {} at {} was ±{}",
+        count(widest.trials, "trial"),
+        widest.case.metric,
+        widest.case.condition,
+        percent(widest.half_width)
+    );
+    // A pilot may have run more of them than were requested.
+    let counted = if decision.pilot_counts { blocks(plan) } else { decision.trials };
+    decision.trials = counted + added;
+    if added == 0 {
+        decision.half_width = Some(widest.half_width);
+        decision.reason += &format!(" {what}, and {:.0} s are not enough for more.", study.sampling.budget_s);
+    } else {
+        decision.reason += &format!(
+            " {what}: {} added.",
+            if added == 1 { "a block was".to_owned() } else { format!("{added} blocks were") }
+        );
+    }
+    Some((decision, added))
+}
+
+/// None if fewer than two trials have a result.
+fn reached<'a>(case: &'a Case<'a>, target: f64) -> Option<Reached<'a>> {
+    let of_trials: Vec<f64> = case.trials.iter().filter_map(|trial| mean(&trial.values(case.metric))).collect();
+    let (centre, s2, trials) = (mean(&of_trials)?, variance(&of_trials)?, of_trials.len());
+    let half_width = relative_half_width(centre, s2, trials as u64, CONFIDENCE);
+    let needed = top_count(centre, s2, target, CONFIDENCE).and_then(|needed| usize::try_from(needed).ok());
+    Some(Reached { case, half_width, trials, needed: needed.unwrap_or(usize::MAX) })
+}
+
+/// Number of blocks that fit into the remaining time, at the mean duration of trials since the decision.
+fn affordable(study: &Study, plan: &Plan, records: &[TrialRecord], decision: &Decision) -> usize {
+    let taken_s = |record: &TrialRecord| record.elapsed_s.max(SHORTEST_S);
+    let spent_s: f64 = records.iter().map(taken_s).sum();
+    let later: Vec<f64> = records.iter().filter(|r| r.trial >= decision.first_trial).map(taken_s).collect();
+    let trial_s = mean(&later).or_else(|| mean(&records.iter().map(taken_s).collect::<Vec<f64>>()));
+    let conditions = plan.conditions.iter().filter(|condition| condition.realizable).count();
+    let block_s = trial_s.unwrap_or(SHORTEST_S) * conditions.max(1) as f64;
+    // The cast saturates: a negative number becomes 0, a number too large for the type the largest.
+    ((study.sampling.budget_s - spent_s) / block_s).floor() as usize
+}
+
+const CONFIDENCE: f64 = 0.95;
+
+pub(super) struct Case<'a> {
+    pub condition: &'a str,
+    pub metric: &'a str,
+    pub trials: Vec<&'a TrialRecord>,
+}
+
+pub(super) fn usable(records: &[TrialRecord], first: usize) -> Vec<&TrialRecord> {
+    records.iter().filter(|r| r.trial >= first && r.outcome == Outcome::Ok && !r.samples.is_empty()).collect()
+}
+
+pub(super) fn cases<'a>(plan: &'a Plan, ok: &[&'a TrialRecord], names: &'a [String]) -> Vec<Case<'a>> {
+    let each = plan.conditions.iter().flat_map(|condition| {
+        names.iter().map(|metric| Case {
+            condition: condition.name.as_str(),
+            metric: metric.as_str(),
+            trials: ok.iter().copied().filter(|r| r.condition == condition.name).collect(),
+        })
+    });
+    each.collect()
+}
+
+/// The metrics that a study is about; if it has none of those, all.
+pub(super) fn metrics(ok: &[&TrialRecord]) -> Vec<String> {
+    let all: BTreeSet<&String> = ok.iter().flat_map(|r| &r.samples).flat_map(|s| s.metrics.keys()).collect();
+    let primary: Vec<String> = all.iter().filter(|n| metric::describe(n).is_primary()).map(|n| (*n).clone()).collect();
+    if primary.is_empty() { all.into_iter().cloned().collect() } else { primary }
+}
+
+pub(super) fn blocks(plan: &Plan) -> usize {
+    plan.trials.iter().map(|t| t.block + 1).max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Blocks of a race: in each block, every remaining condition runs once, in an order drawn from a separate seed, so
 //! that the data, which depend on the study's seed, are the same in every run.
 
-use super::cases::blocks;
+use super::pilot::blocks;
 use crate::language::spec::Study;
 use std::collections::BTreeMap;
 use tare_results::laps::{FIRST_LOOK, Laps};

@@ -3,7 +3,7 @@
 use super::available::{available, options, starts_a_server};
 use super::builds::{self, Programs};
 use super::design::{self, Condition};
-use super::{commands, estimate, ladder, limits, memory_nodes, needs, option_files, pilot, pool_memory, running};
+use super::{available, estimate, ladder, limits, memory_nodes, needs, option_files, pilot};
 use crate::hosts::HostError;
 use crate::hosts::remote::Remote;
 use crate::language::settings::Settings;
@@ -47,9 +47,9 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
         }
         None => builds::name(&mut conditions),
     }
-    notes.extend(commands::name(&mut conditions));
-    pool_memory::fold(&mut conditions);
-    running::check(&conditions)?;
+    notes.extend(builds::name_commands(&mut conditions));
+    memory_nodes::fold_pool_policies(&mut conditions);
+    available::check(&conditions)?;
     let hosts = (place == Where::Here).then(ClientHosts::default);
     if hosts.is_none() && conditions.iter().any(|c| c.settings.client.on.host.is_some()) {
         notes.push("the CPUs of the clients are known only if client.host can be reached".to_owned());
@@ -146,7 +146,7 @@ fn plan_condition(
     });
     let resolved = resolved.and_then(|placement| {
         let (memory, pool, here) = (&placement.memory, &placement.pool_memory, place != Where::Described);
-        pool_memory::available(settings, memory, pool, &on.memory_nodes(), here)?;
+        memory_nodes::pool_policy_available(settings, memory, pool, &on.memory_nodes(), here)?;
         Ok(placement)
     });
     // If neither engine nor program varies, the options were checked once for the whole study.

@@ -2,9 +2,9 @@
 //! those of later blocks lie between the best and its neighbours, as in a bisection. Every block has as many rungs of
 //! each ladder as the first, so that all blocks take equally long and a step is a mean over equally many.
 
-use super::cases::{blocks, metrics, usable};
 use super::ladder;
 use super::looks::note;
+use super::pilot::{blocks, metrics, usable};
 use crate::language::spec::Study;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::looks::looks;

@@ -3,7 +3,7 @@
 //! depend on the study's seed, are the same in every run.
 
 use super::design::Condition;
-use super::{estimate, made};
+use super::estimate;
 use crate::language::spec::Study;
 use tare_results::pairs::{Pairs, Rule, Stop};
 use tare_results::schema::{Plan, PlannedTrial, Session, Settle, TrialRecord, Turns};
@@ -24,7 +24,7 @@ pub fn scheduled(mut plan: Plan, rule: &Settle, pairs: usize) -> Plan {
 /// Replaces the schedule by this many pairs of the first condition with each other one; their samples alternate. The
 /// machine has `cpus` CPUs.
 pub fn against_first(mut plan: Plan, pairs: usize, study: &Study, cpus: usize) -> Plan {
-    let conditions: Vec<Condition> = plan.conditions.iter().filter_map(made::condition).collect();
+    let conditions: Vec<Condition> = plan.conditions.iter().filter_map(estimate::condition).collect();
     let trials_s = |plan: &Plan| estimate::trials_s(&plan.trials, &conditions, &study.sampling, cpus);
     // The rest is the time for making the data, however many trials there are.
     plan.estimated_s -= trials_s(&plan);

@@ -1,7 +1,7 @@
 //! A shard of a plan on the machine that runs it.
 
 use super::design::Condition;
-use super::{estimate, made};
+use super::estimate;
 use crate::language::spec::Study;
 use std::collections::BTreeSet;
 use tare_results::schema::Plan;
@@ -43,7 +43,7 @@ pub fn part(whole: &Plan, here: &Plan, blocks: &BTreeSet<usize>) -> Result<Plan,
 /// Expected time of the largest of `count` shards, seconds, on a machine that has none of the data.
 pub fn each_s(study: &Study, whole: &Plan, count: usize) -> f64 {
     let realizable = whole.conditions.iter().filter(|condition| condition.realizable);
-    let conditions: Vec<Condition> = realizable.filter_map(made::condition).collect();
+    let conditions: Vec<Condition> = realizable.filter_map(estimate::condition).collect();
     let blocks = whole.blocks().len();
     let share = blocks.div_ceil(count.max(1)) as f64 / blocks.max(1) as f64;
     estimate::data_s(conditions.iter(), study) + whole.trials_s() * share

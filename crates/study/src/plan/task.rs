@@ -1,13 +1,16 @@
-//! Everything that defines a trial, taken only from the study and the plan that a run wrote.
+//! Everything that defines a trial, taken only from the study and the plan that a run wrote. The start of its stack is
+//! drawn at random for every trial of a comparison: so the length of a side's path or arguments does not determine its
+//! position, even without address space randomisation.
 
 use super::design::Condition;
 use super::ladder::place_of;
 use super::{pilot, resolve};
 use crate::language::settings::Sampling;
-use crate::language::spec::Study;
+use crate::language::spec::{SIDE, Study};
 use crate::language::values::{ValueError, from_values};
 use std::fmt;
 use tare_results::schema::{Plan, PlannedTrial};
+use tare_stats::order::randomized_blocks;
 use tare_topology::{Change, Fingerprint, ResolvedPlacement};
 use thiserror::Error;
 
@@ -72,4 +75,20 @@ impl fmt::Display for OtherMachine {
 pub fn same_machine(plan: &Plan, now: &Fingerprint) -> Result<(), OtherMachine> {
     let changes = plan.machine.as_ref().map(|was| was.changes(now)).unwrap_or_default();
     if changes.is_empty() { Ok(()) } else { Err(OtherMachine(changes)) }
+}
+
+/// Bytes to which a stack is aligned.
+const STEP: usize = 16;
+/// Number of positions to draw from: a page of them.
+const PLACES: usize = 256;
+
+/// The padding of a trial's environment; none if its plan is no race and compares no sides.
+pub fn stack_padding(plan: &Plan, trial: usize) -> Option<String> {
+    let sides = || plan.conditions.iter().any(|condition| condition.levels.contains_key(SIDE));
+    if plan.race.is_none() && !sides() {
+        return None;
+    }
+    let seed = plan.settle.as_ref().map_or(plan.seed, |rule| rule.seed);
+    let place = *randomized_blocks(PLACES, 1, seed.wrapping_add(trial as u64)).first()?.first()?;
+    Some("x".repeat(STEP * place))
 }

@@ -24,7 +24,7 @@ use tare_results::store::{read_plan, read_trials, write_plan};
 use tare_stats::racing::Question;
 use tare_study::language::spec::Study;
 use tare_study::plan::resolve::Where;
-use tare_study::plan::{each_node, race};
+use tare_study::plan::{adapt, race};
 use tare_topology::Machine;
 
 /// Find the best of many placements, memory policies, options or builds in a fraction of the trials
@@ -160,7 +160,7 @@ fn planned(args: &FindArgs, machine: &Machine, place: Where) -> Result<Option<(S
     let planned = unless_interrupted(study_file::planned(study, machine, place, true))?;
     let Some((study, mut plan)) = planned else { return Ok(None) };
     if !args.keep_symmetric {
-        each_node::merge_symmetric(&mut plan, machine);
+        adapt::merge_symmetric(&mut plan, machine);
     }
     let plan = raced(args, &study, plan)?;
     Ok(Some((study, plan)))

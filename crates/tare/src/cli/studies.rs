@@ -9,9 +9,9 @@ use tare_study::language::builtin;
 use tare_study::language::decide::Decide;
 use tare_study::language::document::Source;
 use tare_study::language::fields;
-use tare_study::language::machine;
 use tare_study::language::parse::{Overrides, parse};
 use tare_study::language::settings::Sampling;
+use tare_study::language::values::{machine_help, machine_names};
 use tare_text::{KeyInfo, Keyed};
 
 #[derive(Debug, Args)]
@@ -104,11 +104,11 @@ struct KeyJson {
 fn key_rows() -> Vec<KeyJson> {
     let of =
         |section, KeyInfo { name, help, in_study, .. }| KeyJson { section, name, help: format!("{help}{in_study}") };
-    let setting = |name| KeyJson { section: "machine", name, help: machine::help(name).to_owned() };
+    let setting = |name| KeyJson { section: "machine", name, help: machine_help(name).to_owned() };
     let fields = fields::all().map(|field| of(field.section, field.info));
     let sampling = Sampling::KEYS.iter().map(|own| of("sampling", own.info()));
     let decide = Decide::KEYS.iter().map(|own| of("decide", own.info()));
-    fields.chain(machine::names().into_iter().map(setting)).chain(sampling).chain(decide).collect()
+    fields.chain(machine_names().into_iter().map(setting)).chain(sampling).chain(decide).collect()
 }
 
 fn line(KeyInfo { name, help, in_study, .. }: KeyInfo) -> String {
@@ -132,8 +132,8 @@ fn keys() -> String {
         text.push_str(&line(field.info));
     }
     text.push_str("\n[machine]          machine-wide settings, restored afterwards; most need root\n");
-    for name in machine::names() {
-        text.push_str(&format!("  {name:18} {}\n", machine::help(name)));
+    for name in machine_names() {
+        text.push_str(&format!("  {name:18} {}\n", machine_help(name)));
     }
     text.push_str(
         "  where_possible     on: settings that this machine does not have are left out, and the answer says so; off: \

@@ -12,13 +12,13 @@ use tare_results::schema::Plan;
 use tare_study::language::builtin;
 use tare_study::language::document::Source;
 use tare_study::language::made::check_value;
+use tare_study::language::made::without_effect;
 use tare_study::language::parse::{Overrides, parse};
 use tare_study::language::spec::Study;
-use tare_study::language::without_effect::without_effect;
 use tare_study::plan::adapt::adapt;
 use tare_study::plan::builds::Programs;
 use tare_study::plan::resolve::{Where, resolve};
-use tare_study::plan::{made, within};
+use tare_study::plan::{estimate, within};
 use tare_text::Value;
 use tare_topology::Machine;
 
@@ -158,7 +158,7 @@ pub(crate) fn planned(
         if requested == Where::Here
             && let Ok(cache) = state::cache_directory()
         {
-            made::leave_out(study, &mut plan, &cache);
+            estimate::leave_out_made(study, &mut plan, &cache);
         }
         Ok(plan)
     };

@@ -18,7 +18,7 @@ use tare_cpuset::ThreadRefused;
 use tare_drive::workload::Progress;
 use tare_files::Folder;
 use tare_results::store::{LOGS, trial_log};
-use tare_study::language::process::PADDING;
+use tare_study::language::settings::PADDING;
 
 /// How long a trial that exceeded its limit may take to restore settings before it is killed.
 const STOP_GRACE: Duration = Duration::from_secs(20);

@@ -18,7 +18,7 @@ use tare_results::store::{DirectoryError, LOGS, end_of_trials, read_trials_behin
 use tare_study::language::spec::Study;
 use tare_study::language::write;
 use tare_study::plan::settle::drawn;
-use tare_study::plan::stack;
+use tare_study::plan::task::stack_padding;
 
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 /// A child's exit code if this machine cannot run the request, as documented for all commands.
@@ -69,7 +69,7 @@ impl<'a> Children<'a> {
     ) -> Result<(Exit, Option<Failure>), RunError> {
         let mut failure = None;
         let handed = (&self.handed, guest);
-        let padding = self.plan.as_ref().and_then(|plan| stack::padding(plan, attempt.trial));
+        let padding = self.plan.as_ref().and_then(|plan| stack_padding(plan, attempt.trial));
         let exit = run_child(self.directory, attempt, self.stop, handed, padding, |message| match message {
             Message::Step(progress) => hear(progress),
             Message::Failed(cause) => failure = Some(cause),

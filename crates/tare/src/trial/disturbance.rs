@@ -88,7 +88,7 @@ pub(crate) fn mark(record: &mut TrialRecord, reasons: &[String], attempts: u32) 
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
-    use tare_study::language::limit::Limit;
+    use tare_study::language::settings::Limit;
 
     fn seen(values: &[(&str, f64)]) -> OthersSeen {
         let covariates: BTreeMap<String, f64> = values.iter().map(|(n, v)| ((*n).to_owned(), *v)).collect();

@@ -3,7 +3,7 @@
 use tare_cpuset::observe;
 use tare_engine::{EngineError, StartRequest};
 use tare_results::schema::AppliedSetting;
-use tare_study::language::process::{PADDING, PADDING_OVERHEAD, ProcessSettings};
+use tare_study::language::settings::{PADDING, PADDING_OVERHEAD, ProcessSettings};
 
 /// Adds the properties to the start request of a server.
 ///

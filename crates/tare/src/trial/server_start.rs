@@ -9,7 +9,7 @@ use tare_cpuset::CpuSet;
 use tare_engine::{Server, StartRequest};
 use tare_noise::{CacheGroup, System};
 use tare_results::schema::{AppliedSetting, TrialRecord};
-use tare_study::language::process::PADDING;
+use tare_study::language::settings::PADDING;
 use tare_topology::bind;
 
 /// A server with its resource control group, which is removed on drop.

@@ -1,6 +1,6 @@
 //! Finds the functions that contain addresses of programs. Names are perf's, without symbol versions.
 
-use super::super::profile::function;
+use super::super::frames::function;
 use super::programs::{Place, Program};
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::cmp::Reverse;

@@ -1,11 +1,11 @@
 //! The thread that samples the state of the server's threads during the capture sample.
 
 use super::addresses::Addresses;
-use super::followed::{Counted, Followed};
 use super::parts;
-use super::sleep::{Descriptors, Sleep, sleep};
 use super::stacks::Stacks;
 use super::tally::Tally;
+use super::tally::{Counted, Followed};
+use super::tally::{Descriptors, Sleep, sleep};
 use crate::capture::interference::thread_cpu_s;
 use std::collections::BTreeSet;
 use std::sync::Arc;

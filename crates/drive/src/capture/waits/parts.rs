@@ -3,8 +3,8 @@
 
 use super::super::place::{Captured, FOLDED_FILE, Place};
 use super::addresses::Addresses;
-use super::followed::Counted;
-use super::sleep::{Futex, Sleep};
+use super::tally::Counted;
+use super::tally::{Futex, Sleep};
 use super::tally::{Sightings, Tally};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::captures::{FOLDED, WALL};

@@ -6,13 +6,13 @@
 //! the stack space that its function reserves (`frame_pointer`). If neither is possible, the chain ends there and
 //! counts as incomplete.
 
-use super::super::callers::Weights;
-use super::bounded::is_bounded;
-use super::followed::Followed;
+use super::super::frames::Weights;
 #[cfg(target_arch = "x86_64")]
 use super::frame_pointer::{self, FramePointer};
 use super::functions::Names;
+use super::programs::is_bounded;
 use super::programs::{Place, Process, Programs};
+use super::tally::Followed;
 use super::tally::Tally;
 use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder};
 use std::collections::HashMap;
@@ -250,8 +250,8 @@ impl Stack<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sleep::Sleep;
     use super::*;
+    use crate::capture::waits::tally::Sleep;
     use proptest::prelude::*;
     use std::io::Read;
     use std::os::unix::net::UnixStream;
@@ -341,7 +341,8 @@ mod tests {
         // DW_CFA_val_expression.
         let rule = [&[0x16, 16, expression.len() as u8][..], expression].concat();
         std::thread::spawn(move || {
-            let (process, programs) = Process::made(0x1000..0x1100, &super::super::bounded::made::program(&rule));
+            let (process, programs) =
+                Process::made(0x1000..0x1100, &crate::capture::waits::programs::made::program(&rule));
             let call = Call { number: 0, arguments: [0; 6], stack: 0x7000_0000, program: 0x1010 };
             let mut piece = vec![0; LARGEST];
             let stack = Stack { memory: &process.memory, from: call.stack, bytes: &mut piece, filled: 0 };

@@ -1,6 +1,10 @@
-//! Compares the answers of two engines: rows are compared by value, not by their text.
+//! Compares the answers of two engines: rows are compared by value, not by their text. Errors of the workload dbt3, of
+//! which a difference is one.
 
-use std::fmt;
+use crate::workload::SessionError;
+use std::path::PathBuf;
+use std::{fmt, io};
+use tare_cpuset::ThreadRefused;
 
 /// A row as [`tare_engine::Session::query`] returns it: NULL as None.
 pub type AnswerRow = Vec<Option<String>>;
@@ -99,6 +103,52 @@ fn number(text: &str) -> Option<f64> {
 /// A row for display: values separated by `|`.
 pub(crate) fn show(row: &AnswerRow) -> String {
     row.iter().map(|value| value.as_deref().unwrap_or("NULL")).collect::<Vec<_>>().join("|")
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Dbt3Error {
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The system started no thread for concurrent work.
+    #[error(transparent)]
+    Thread(#[from] ThreadRefused),
+    #[error("Q{query}: {source}")]
+    Query { query: u8, source: Box<dyn std::error::Error + Send + Sync> },
+    #[error("table {table} has {found} rows: expected {expected}; drop and prepare the tables again")]
+    Rows { table: &'static str, expected: u64, found: u64 },
+    #[error("cannot {what} {}: {source}", path.display())]
+    Io { what: &'static str, path: PathBuf, source: io::Error },
+    #[error(
+        "Q{query} gives a wrong answer: {difference} (against {against}); the tables are not those of this scale, or the \
+         server computes it wrongly"
+    )]
+    Wrong {
+        query: u8,
+        /// Where it differs, with the expected and the returned value.
+        difference: Difference,
+        against: String,
+    },
+    /// A measured execution returned another number of rows than the checked one.
+    #[error(
+        "Q{query} returned {found} rows while it was measured: expected {expected}; another client may have changed the \
+         tables"
+    )]
+    RowCount { query: u8, expected: u64, found: u64 },
+    #[error(
+        "Q{query} took longer than the {timeout_s} s that workload.query_timeout_s allows: raise it, or leave the query \
+         out of workload.queries"
+    )]
+    Timeout { query: u8, timeout_s: f64 },
+    #[error("answers {}: line {line} is not an answer; remove the file to create it again", path.display())]
+    Answers { path: PathBuf, line: usize },
+    #[error("interrupted while filling tables")]
+    Interrupted,
+}
+
+impl From<Dbt3Error> for crate::workload::LoadError {
+    fn from(error: Dbt3Error) -> Self {
+        Self::own(error)
+    }
 }
 
 #[cfg(test)]

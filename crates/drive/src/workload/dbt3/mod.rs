@@ -2,41 +2,31 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings`, `scale`, `query_set` | the queries, their order, the size of the tables |
-//! | `tables`, `rows` | the eight tables, and their rows as text |
-//! | `fill` | creation of the tables in a server |
-//! | `queries`, `queries.sql` | the texts of the queries |
-//! | `answers`, `answers/`, `compare` | the expected answer of each query, and the comparison |
-//! | `load` | the interface to the rest of the program |
-//! | `runner`, `client` | a trial with the queries, and the thread that executes them |
-//! | `preload` | reading all data once |
+//! | `settings` | the queries, their order, the size of the tables |
+//! | `tables` | the eight tables, and the scale factor |
+//! | `fill` | the rows as text, and creation of the tables in a server |
+//! | `queries`, `queries.sql` | the texts of the queries, and a subset of them |
+//! | `answers`, `answers/`, `compare` | the expected answer of each query, and the comparison; errors |
+//! | `load` | the interface to the rest of the program, and a trial with the queries |
+//! | `client` | the thread that executes the queries; reading all data once |
 
 mod answers;
 mod client;
 mod compare;
-mod error;
 mod fill;
 mod load;
-mod preload;
 mod queries;
-mod query_set;
-mod rows;
-mod runner;
-mod scale;
 mod settings;
 mod tables;
 
 use super::SessionError;
+
 pub(crate) use answers::RECIPE;
 pub use answers::{Answer, check, write_section};
-pub use compare::{AnswerRow, Difference, SIX_DECIMALS, compare};
-pub use error::Dbt3Error;
-pub use fill::{Fill, prepare};
-pub use preload::{Preloaded, preload, set_up};
-pub use queries::Query;
-pub use query_set::QUERIES;
-pub(crate) use query_set::{Order, QuerySet};
-pub use rows::{Piece, generate};
-pub use scale::Scale;
+pub use client::{Preloaded, preload, set_up};
+pub use compare::{AnswerRow, Dbt3Error, Difference, SIX_DECIMALS, compare};
+pub use fill::{Fill, Piece, generate, prepare};
+pub(crate) use queries::{Order, QuerySet};
+pub use queries::{QUERIES, Query};
 pub(crate) use settings::Dbt3Settings;
-pub use tables::{Indexes, TABLES, Table};
+pub use tables::{Indexes, Scale, TABLES, Table};

@@ -1,14 +1,13 @@
-//! Creation and filling of the tables.
+//! Creation and filling of the tables, checking and dropping them.
 
-use super::tables::drop_table;
-use super::text::{Fill, Progress, SbtestRow};
-use super::{OltpError, SessionError};
-use crate::workload::error::{run, shown};
+use super::statements::{Fill, Progress, SbtestRow};
+use super::{OltpError, SessionError, Tables, Workload};
+use crate::workload::error::{reads, run, shown};
 use crate::workload::fill::{in_parallel, rows_of_placeholders};
 use std::error::Error;
 use std::io::ErrorKind;
 use std::ops::ControlFlow;
-use tare_engine::{Collation, Dialect, Param, Session, StatementId};
+use tare_engine::{Collation, Dialect, Param, Session, SqlErrorKind, StatementId};
 use tare_load::{Purpose, Random};
 
 /// Rows per INSERT. It is prepared: for text, MariaDB spends as long on parsing a row as on storing it. Measured with
@@ -155,21 +154,12 @@ impl Insert {
     }
 }
 
-#[cfg(test)]
-#[path = "fill_tests.rs"]
-mod tests;
-
 /// Rows per statement, and therefore per transaction: some 40 MB.
 const ROWS_PER_STATEMENT: u64 = 200_000;
 /// Rows between two checks whether to stop.
 const ROWS_PER_LOOK: u64 = 1000;
 
-pub(super) fn stream_rows(
-    session: &mut dyn Session,
-    fill: &Fill,
-    table: usize,
-    progress: Progress<'_>,
-) -> Result<(), OltpError> {
+fn stream_rows(session: &mut dyn Session, fill: &Fill, table: usize, progress: Progress<'_>) -> Result<(), OltpError> {
     let sql = fill.dialect.load_through_session(&format!("sbtest{table}"));
     let mut random = Random::new(fill.seed, Purpose::Rows, table);
     let k = fill.distribution.over(1, fill.tables.rows);
@@ -201,3 +191,76 @@ pub(super) fn stream_rows(
     }
     Ok(())
 }
+
+/// Checks that every table exists and has exactly the ids 1 to `rows`; after `insert` a table may have more rows,
+/// after `delete` fewer. The tables of `bulk_insert` cannot be checked before its clients connect.
+pub fn check(session: &mut dyn Session, tables: &Tables, workload: Workload) -> Result<(), OltpError> {
+    tables.check()?;
+    if workload == Workload::BulkInsert {
+        return Ok(());
+    }
+    for table in 1..=tables.tables {
+        let sql = format!("SELECT COUNT(*), MIN(id), MAX(id) FROM sbtest{table}");
+        let rows = session.query(&sql).map_err(|source| match source.kind {
+            SqlErrorKind::Other => OltpError::TableMissing { table, expected: tables.rows, source },
+            _ => SessionError::statement(&sql, source).into(),
+        })?;
+        let numbers: Vec<Option<u64>> = rows.iter().flatten().map(|value| value.as_ref()?.parse().ok()).collect();
+        let found = match numbers[..] {
+            [Some(count), Some(min), Some(max)] => Some((count, min, max)),
+            _ => None,
+        };
+        judge(workload, table, tables.rows, found)?;
+    }
+    Ok(())
+}
+
+/// Whether the workload can run on a table with these numbers of rows, lowest and highest id.
+fn judge(workload: Workload, table: usize, rows: u64, found: Option<(u64, u64, u64)>) -> Result<(), OltpError> {
+    let words = match found {
+        Some((count, min, max)) => format!("{count} rows with ids {min} to {max}"),
+        None => "no rows".to_owned(),
+    };
+    let changed = |expected: String| Err(OltpError::TableChanged { table, found: words.clone(), expected });
+    match (workload, found) {
+        (Workload::Insert, Some((count, _, _))) if count >= rows => Ok(()),
+        (Workload::Insert, _) => changed(format!("{rows} rows or more")),
+        (Workload::Delete, Some((_, min, max))) if min >= 1 && max <= rows => Ok(()),
+        (Workload::Delete, _) => changed(format!("rows with ids between 1 and {rows}")),
+        (_, found) if found == Some((rows, 1, rows)) => Ok(()),
+        _ => Err(OltpError::TableSize { table, found: words, expected: rows }),
+    }
+}
+
+/// Creates the missing tables of `bulk_insert`, one per client.
+pub fn prepare_bulk(session: &mut dyn Session, clients: usize, dialect: &dyn Dialect) -> Result<(), OltpError> {
+    for table in 1..=clients {
+        let sql = format!(
+            "CREATE TABLE IF NOT EXISTS sbtest{table} (id INTEGER NOT NULL, k INTEGER DEFAULT '0' NOT NULL, PRIMARY KEY \
+             (id)){}",
+            dialect.table_suffix(Collation::Default, 1)
+        );
+        run(session, &sql)?;
+    }
+    Ok(())
+}
+
+/// Drops those of the tables that exist, and returns their number.
+pub fn cleanup(session: &mut dyn Session, tables: &Tables) -> Result<usize, OltpError> {
+    tables.check()?;
+    let mut dropped = 0;
+    for table in 1..=tables.tables {
+        dropped += usize::from(reads(session, "1", &format!("sbtest{table}"))?);
+        drop_table(session, table)?;
+    }
+    Ok(dropped)
+}
+
+fn drop_table(session: &mut dyn Session, table: usize) -> Result<(), OltpError> {
+    run(session, &format!("DROP TABLE IF EXISTS sbtest{table}"))?;
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "fill_tests.rs"]
+mod tests;

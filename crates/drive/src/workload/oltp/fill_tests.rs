@@ -1,4 +1,4 @@
-//! The rows that filling creates, and the statements that it sends.
+//! The rows that filling creates, and the statements that it sends; what is checked in tables.
 
 use super::super::fake::{Fake, Sent, Value, int};
 use super::*;
@@ -228,4 +228,53 @@ fn an_interrupted_or_incomplete_stream_leaves_no_table() {
 
     let fake = streaming().failing("LOAD DATA", SqlErrorKind::Lost);
     assert!(run_fill(&fake, &one).unwrap_err().to_string().starts_with("LOAD DATA LOCAL INFILE"));
+}
+
+const THREE: Tables = Tables { tables: 3, rows: 50 };
+
+fn answered(answer: [Option<&str>; 3]) -> Result<(), OltpError> {
+    let fake = Fake::default().answering(answer.map(|value| value.map(str::to_owned)).to_vec());
+    check(fake.session().as_mut(), &THREE, Workload::PointSelect)
+}
+
+#[test]
+fn tables_of_the_right_size_pass() {
+    assert!(answered([Some("50"), Some("1"), Some("50")]).is_ok());
+}
+
+#[test]
+fn a_table_of_another_size_is_named_with_what_it_has() {
+    let message = answered([Some("40"), Some("1"), Some("40")]).unwrap_err().to_string();
+    assert!(message.starts_with("table sbtest1 has 40 rows with ids 1 to 40: expected 50 rows with ids 1 to 50"));
+    assert!(answered([Some("50"), Some("1"), Some("99")]).is_err(), "ids with gaps");
+    let message = answered([Some("0"), None, None]).unwrap_err().to_string();
+    assert!(message.starts_with("table sbtest1 has no rows"), "{message}");
+}
+
+#[test]
+fn tables_that_a_workload_changes_may_have_been_changed_by_it() {
+    let passes = |workload, found| judge(workload, 1, 50, found).is_ok();
+    assert!(passes(Workload::Insert, Some((70, 1, 90))) && !passes(Workload::ReadOnly, Some((70, 1, 90))));
+    assert!(passes(Workload::Delete, Some((3, 7, 50))) && !passes(Workload::Delete, Some((60, 1, 60))));
+    assert!(!passes(Workload::Insert, Some((49, 1, 50))) && !passes(Workload::Delete, None));
+    let message = judge(Workload::Delete, 2, 50, None).unwrap_err().to_string();
+    assert!(message.starts_with("table sbtest2 has no rows: expected rows with ids between 1 and 50"), "{message}");
+}
+
+#[test]
+fn a_missing_table_is_named_with_what_to_do() {
+    let fake = Fake::default()
+        .answering(["50", "1", "50"].map(|value| Some(value.to_owned())).to_vec())
+        .failing("sbtest2", SqlErrorKind::Other);
+    let message = check(fake.session().as_mut(), &THREE, Workload::PointSelect).unwrap_err().to_string();
+    assert_eq!(message, "table sbtest2 cannot be read: refused (code 7); expected 50 rows: prepare the tables first");
+}
+
+#[test]
+fn cleanup_drops_every_table() {
+    let fake = Fake::default();
+    assert_eq!(cleanup(fake.session().as_mut(), &THREE).unwrap(), 3);
+    let drops = (1..=3).map(|table| Sent::Run(format!("DROP TABLE IF EXISTS sbtest{table}")));
+    let sent = fake.sent().into_iter().filter(|sent| matches!(sent, Sent::Run(_)));
+    assert_eq!(sent.collect::<Vec<_>>(), drops.collect::<Vec<_>>());
 }

@@ -1,9 +1,10 @@
 //! Transactions that consist of groups of statements.
 
-use super::ready::{Ready, SendMode};
+use super::settings::SendMode;
+use super::statements::{C_GROUPS, PAD_GROUPS, push_groups};
 use super::statements::{Group, Statement, groups};
-use super::text::{C_GROUPS, PAD_GROUPS, push_groups};
-use super::times::{StatementTimes, Timed};
+use super::statements::{StatementTimes, Timed};
+use super::work::Ready;
 use super::work::Work;
 use super::{OltpError, OltpSettings, SessionError};
 use crate::workload::sessions::Border;

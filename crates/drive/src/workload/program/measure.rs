@@ -1,15 +1,19 @@
 //! One run of a program as the client: it is started in its placement; its threads are found, bound, paired with those
 //! of the server, watched while it measures, and verified to have stayed in their placement.
 
-use super::content::ClientFiles;
+use super::line::file_of;
 use super::process::{Ended, Job, Running};
-use super::stop_guard::StopGuard;
 use super::{Interval, ProgramError};
 use crate::sut::{Connections, LoadAround, Surroundings, SutError, SystemUnderTest, Unpaired, Watched};
 use crate::workload::{LoadContext, LoadError, Progress};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tare_cpuset::{AffinityError, CpuSet, ThreadRef, bind_thread};
+use tare_engine::remembered_sha1;
+use tare_files::open_named;
 use tare_results::schema::ThreadClass;
 use tare_topology::bind::Placed;
 use tare_topology::{Bind, MemoryPolicy};
@@ -304,5 +308,89 @@ impl Run<'_, '_, '_> {
         surroundings.not_foreign(ended.usage.cpu_s() - alone_s);
         let programs = self.files.sha1(&self.stage.cache);
         Ok(Ran { ended, surroundings, tps_each_second: self.readings, programs })
+    }
+}
+
+/// Processes that are stopped until this is dropped.
+struct StopGuard(Vec<Pid>);
+
+impl StopGuard {
+    pub(crate) fn stop(processes: &[i32]) -> Self {
+        let pids = processes.iter().filter_map(|pid| Pid::from_raw(*pid));
+        Self(pids.filter(|pid| kill_process(*pid, Signal::STOP).is_ok()).collect())
+    }
+}
+
+impl Drop for StopGuard {
+    fn drop(&mut self) {
+        for pid in &self.0 {
+            // The process may have ended.
+            let _ = kill_process(*pid, Signal::CONT);
+            // Otherwise it would count as stopped by someone else.
+            let _ = waitid(WaitId::Pid(*pid), WaitIdOptions::CONTINUED | WaitIdOptions::NOHANG);
+        }
+    }
+}
+
+/// The started file, and the program that its process runs when it begins to measure, which is another one if the file
+/// is a script, or a wrapper that calls exec. The files are kept open, and read when nothing is timed any more.
+#[derive(Debug, Default)]
+struct ClientFiles {
+    started: Option<File>,
+    measured: Option<File>,
+}
+
+impl ClientFiles {
+    /// Opens the file that is about to be started.
+    pub(super) fn of(job: &Job) -> Self {
+        let own = || std::env::var_os("PATH").unwrap_or_default();
+        let path = job.environment.iter().find(|(name, _)| name == "PATH").map_or_else(own, |(_, path)| path.clone());
+        let file = file_of(&job.program(), &path).map(|file| match &job.directory {
+            Some(directory) => directory.join(file),
+            None => file,
+        });
+        Self { started: file.and_then(|file| open_named(&file).ok()?), measured: None }
+    }
+
+    /// Opens the program that this process runs now.
+    pub(super) fn look(&mut self, pid: i32) {
+        self.measured = open_named(&PathBuf::from(format!("/proc/{pid}/exe"))).ok().flatten();
+    }
+
+    /// SHA-1 of each file that could be read.
+    fn sha1(self, cache: &Path) -> BTreeSet<String> {
+        self.started.into_iter().chain(self.measured).filter_map(|file| remembered_sha1(file, cache)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    /// Whether the process reaches a state, given as the kernel's letter (proc_pid_stat(5)).
+    fn becomes(pid: i32, wanted: char) -> bool {
+        let until = Instant::now() + Duration::from_secs(10);
+        let state = || {
+            let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+            text.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
+        };
+        while state() != Some(wanted) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        state() == Some(wanted)
+    }
+
+    #[test]
+    fn a_stopped_client_process_runs_again_after_the_guard_is_dropped() {
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let pid = child.id().cast_signed();
+        let held = StopGuard::stop(&[pid, i32::MAX]);
+        assert!(becomes(pid, 'T'), "stopped");
+        drop(held);
+        assert!(becomes(pid, 'S'), "asleep again");
+        assert_eq!(tare_engine::stopped_processes(), 0, "no one else stopped it");
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }

@@ -4,9 +4,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `connector` | a client thread's own connection, and the list of all for ending them; BEGIN, COMMIT and ROLLBACK |
-//! | `settling` | statements and waiting between warm-up and samples |
-//! | `watcher` | binding and watching while clients work |
-//! | `unanswered` | what the threads do whose transaction does not end |
+//! | `watcher` | binding and watching while clients work, waiting before samples, clients that do not end |
 //! | `run` | warm-up and samples, and the additional sample for captures |
 //! | `reconnect` | how clients reconnect to a restarted server |
 //! | `pace` | as fast as possible, at a given rate, or searching for a rate that meets an objective |
@@ -17,9 +15,7 @@ mod pace;
 mod reconnect;
 mod run;
 mod search;
-mod settling;
 mod steps;
-mod unanswered;
 mod watcher;
 
 pub use connector::Connections;

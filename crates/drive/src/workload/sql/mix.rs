@@ -1,8 +1,8 @@
 //! The parsed file of statements: transactions with weights, and parameters with their distributions.
 
+use super::file::Sizes;
 use super::file::{Data, Errors, File, Repeated};
 use super::parameter::{self, Counters, Parameter};
-use super::sizes::Sizes;
 use super::statement::{self, Known, Statement};
 use super::step::{self, Step};
 use tare_load::Random;

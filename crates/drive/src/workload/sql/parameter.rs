@@ -1,7 +1,7 @@
 //! Parameters, and how their values are drawn.
 
 use super::file;
-use super::sizes::Sizes;
+use super::file::Sizes;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use tare_load::{Distribution, Draw, Random};

@@ -2,10 +2,10 @@
 //! step before.
 
 use super::client;
-use super::error::SqlLoadError;
+use super::client::SqlLoadError;
+use super::client::Tally;
 use super::mix::Mix;
 use super::step::{Parts, Role, Step, threads_of_client};
-use super::tally::Tally;
 use crate::workload::fill::LONGEST_STATEMENT;
 use crate::workload::sessions::{Pace, Ran};
 use crate::workload::{Driven, LoadContext, LoadError, Measured, TrialSize};

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use tare_files::Folder;
 use tare_findings::bisect::Commit;
 use tare_study::language::document::Source;
+use tare_study::language::made::without_effect;
 use tare_study::language::parse::{Overrides, parse};
 use tare_study::language::spec::Study;
-use tare_study::language::without_effect::without_effect;
 use tare_study::language::write::to_toml;
 use tare_text::count;
 

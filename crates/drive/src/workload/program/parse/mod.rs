@@ -2,16 +2,11 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `parser` | the parsers that a study can name |
-//! | `own` | results found by a JSON pointer or a pattern |
-//! | `sysbench`, `pgbench` | the reports and interval lines of these two |
-//! | `report` | the common result type |
+//! | `parser` | the parsers that a study can name, and results found by a JSON pointer or a pattern |
+//! | `report` | the reports and interval lines of sysbench and pgbench, and the common result type |
 
-mod own;
 mod parser;
-pub mod pgbench;
-mod report;
-pub(crate) mod sysbench;
+pub(crate) mod report;
 
 pub use parser::Parser;
-pub use report::{Interval, Report};
+pub use report::{Interval, Logged, Report};
