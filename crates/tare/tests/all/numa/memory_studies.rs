@@ -87,12 +87,15 @@ fn costs(evidence: &Evidence) {
             format!("client=node:{client}.core:0 server=node:{server}.core:1 memory=bind:{memory}")
         };
         let [client, server, memory] = places().find(|place| condition == name(*place)).unwrap();
-        let table = |name: &str, from: u64, to: u64| &measured["measured"][name][from as usize][to as usize];
-        assert_eq!(&point["line_ns"], table("line_ns", 2 * client, 2 * server + 1), "{point}");
-        assert_eq!(&point["memory_ns"], table("latency_ns", server, memory), "{point}");
+        assert_eq!(&point["line_ns"], distance(&measured, "line_ns", 2 * client, 2 * server + 1), "{point}");
+        assert_eq!(&point["memory_ns"], distance(&measured, "latency_ns", server, memory), "{point}");
     }
     evidence.step("matrix-report", 0);
     maps(&evidence.text("matrix/report.html"), &measured);
+}
+
+fn distance<'m>(measured: &'m Value, table: &str, from: u64, to: u64) -> &'m Value {
+    &measured["measured"][table][from as usize][to as usize]
 }
 
 /// Heat maps of the places that ran: both distances with the machine's own figures, and the metric for each memory.
@@ -103,15 +106,14 @@ fn maps(page: &str, measured: &Value) {
         let found = section.split("<figure>").find(|map| map.contains(&format!("<figcaption>{title}</figcaption>")));
         found.unwrap_or_else(|| panic!("no map {title:?}: {section}"))
     };
-    let table =
-        |name: &str, from: u64, to: u64| measured["measured"][name][from as usize][to as usize].as_f64().unwrap();
+    let ns = |table: &str, from: u64, to: u64| distance(measured, table, from, to).as_f64().unwrap();
     let [lines, loads] = ["a cache line there and back, ns", "a load from the server to its memory, ns"].map(map);
     for [client, server, memory] in places() {
         let at = format!("node:{client}.core:0, node:{server}.core:1: ");
-        let line_ns = table("line_ns", 2 * client, 2 * server + 1);
+        let line_ns = ns("line_ns", 2 * client, 2 * server + 1);
         assert!(lines.contains(&format!("{at}{line_ns:.0}<")), "{at}{line_ns}: {lines}");
         let at = format!("bind:{memory}, node:{server}.core:1: ");
-        let load_ns = table("latency_ns", server, memory);
+        let load_ns = ns("latency_ns", server, memory);
         assert!(loads.contains(&format!("{at}{load_ns:.0}<")), "{at}{load_ns}: {loads}");
     }
     for memory in MEMORIES {
