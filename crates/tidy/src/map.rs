@@ -34,7 +34,7 @@ pub struct Foreign {
 /// The places that parse such texts; the rule `prose` refuses it everywhere else.
 pub const FOREIGN_PROSE: &[Foreign] = &[
     Foreign { below: "crates/drive/src/capture", of: "the kernel and perf" },
-    Foreign { below: "crates/tare/src/cli/debug_symbols.rs", of: "dpkg and apt" },
+    Foreign { below: "crates/tare/src/cli/tools.rs", of: "dpkg and apt" },
     Foreign { below: "crates/drive/src/sut/processes.rs", of: "servers, as titles of their processes" },
     Foreign { below: "crates/drive/src/workload/program/parse", of: "benchmarks" },
     Foreign { below: "crates/engine/src", of: "servers and their logs" },
@@ -42,6 +42,6 @@ pub const FOREIGN_PROSE: &[Foreign] = &[
     Foreign { below: "crates/results/src/earlier.rs", of: "earlier versions of this program" },
     Foreign { below: "crates/study/src/plan/needs.rs", of: "the kernel" },
     Foreign { below: "crates/tare/src/cli/problem.rs", of: "errors of libraries, to be shown only" },
-    Foreign { below: "crates/tare/src/cli/usage.rs", of: "clap, to be shown only" },
+    Foreign { below: "crates/tare/src/cli/args.rs", of: "clap, to be shown only" },
     Foreign { below: "crates/topology/src/observe/huge.rs", of: "the kernel" },
 ];

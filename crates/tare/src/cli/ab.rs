@@ -1,15 +1,15 @@
 //! `tare ab`: runs pairs of trials of two sides until it is decided whether B is slower than A.
 
-use super::ab_plan::{MINIMUM_EFFECT, MeasuredOn, pair_line, planned};
-use super::ab_sides::{self, Side, side};
+use super::ab_sides::{self, MINIMUM_EFFECT, MeasuredOn, Side, pair_line, planned, side};
 use super::ab_together::TurnsArgs;
+use super::beforehand::{Locked, begin_run, resume_run};
 use super::execution::{RunOptions, execute};
-use super::interrupt::unless_interrupted;
-use super::measured::MeasuredArgs;
+use super::interrupt::{self, unless_interrupted};
 use super::output::{note, quoted_path};
-use super::plan_view::View;
-use super::rounds::{self, Locked, RoundListener};
-use super::{Exit, Problem, ab_certificates, ab_certify, ab_output, interrupt, plan_view, read_topology};
+use super::plan_view::{self, View};
+use super::run_listener::RoundListener;
+use super::study_file::MeasuredArgs;
+use super::{Exit, Problem, ab_certify, ab_result, read_topology};
 use crate::run::RunEnd;
 use clap::Args;
 use std::collections::BTreeSet;
@@ -172,7 +172,7 @@ impl AbArgs {
 fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
     let give_budget =
         |plan: &mut Plan| args.budget.into_iter().for_each(|budget_s| settle::give_budget(plan, budget_s));
-    let begun = rounds::gone_on(path, &args.options(), |plan| {
+    let begun = resume_run(path, &args.options(), |plan| {
         can_be_resumed(path, plan, args.budget.is_some())?;
         give_budget(plan);
         Ok(())
@@ -237,7 +237,7 @@ pub(crate) fn decide(study: Study, out: Option<&Path>, options: &RunOptions) -> 
     let machine = Machine::this()?;
     let planned = unless_interrupted(planned(study, &machine, Where::Here, true))?;
     let Some(planned) = planned else { return Ok(Exit::Interrupted) };
-    let begun = rounds::begun(planned, &machine, out, options)?;
+    let begun = begin_run(planned, &machine, out, options)?;
     begun.map_or(Ok(Exit::Interrupted), |run| compare(&run, options))
 }
 
@@ -251,11 +251,11 @@ fn compare(run: &Locked, options: &RunOptions) -> Result<Exit, Problem> {
     let (path, word) = (directory.path().display(), quoted_path(directory.path()));
     match Ab::of(&plan, &records).filter(|ab| ab.pairs + ab.lost > 0) {
         Some(ab) => {
-            let certified = ab_certificates::of(study, &plan, ab.metric.as_deref());
-            ab_output::print(&ab, certified.as_ref(), options.json)?;
-            let drawn = ab_output::draw(&ab, &plan, &records, directory);
+            let certified = ab_result::certified(study, &plan, ab.metric.as_deref());
+            ab_result::print(&ab, certified.as_ref(), options.json)?;
+            let drawn = ab_result::draw_picture(&ab, &plan, &records, directory);
             note(&format!("results: {path}{drawn}"));
-            if let Some(why) = ab_certificates::store(certified.as_ref(), directory) {
+            if let Some(why) = ab_result::store_certificate(certified.as_ref(), directory) {
                 note(&why);
             }
             match end? {

@@ -1,14 +1,21 @@
-//! What is printed and asked before a run begins: what it will do, how long that takes, and whether the user wants it.
-//! `run`, `ab`, `find`, `reproduce`, `bisect` and `why --prove` use it, new or resumed.
+//! How a run begins: what is printed and asked before it, which is what it will do, how long that takes, and whether
+//! the user wants it; and its results directory, new or resumed, with the host's lock. `run`, `ab`, `find`,
+//! `reproduce`, `bisect` and `why --prove` use it.
 
+use super::execution::{RunOptions, begun_before, begun_in, default_out, has_place, host, read_begun};
+use super::interrupt::{self, unless_interrupted};
 use super::output::{duration, note};
-use super::{Exit, Problem, interrupt, plan_view};
+use super::{Exit, Problem, plan_view, trust};
+use crate::state::Host;
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use tare_results::laps::{FIRST_LOOK, Laps};
 use tare_results::pairs::{PAIRS_OF_SESSION, Pairs, Rule};
 use tare_results::schema::{Plan, TrialRecord};
+use tare_results::store::{Directory, read_trials};
 use tare_study::language::spec::Study;
 use tare_study::plan::queue::Queue;
+use tare_topology::Machine;
 
 /// A run that takes longer than this needs confirmation, seconds.
 const LONG_S: f64 = 3600.0;
@@ -148,4 +155,55 @@ impl Open {
         let most = self.budget_s.map(|_| format!("; at most {}", duration(self.seconds(used_s))));
         first + &most.unwrap_or_default()
     }
+}
+
+/// A results directory, with the host's lock held as long as this value exists.
+pub(crate) struct Locked {
+    pub study: Study,
+    pub plan: Plan,
+    pub directory: Directory,
+    _host: Host,
+}
+
+/// The directory of an earlier run whose plan `check` accepts, and maybe gives more time; `None` when interrupted, or
+/// if the user declines. Errors in it are reported before waiting for the machine.
+pub(crate) fn resume_run(
+    path: &Path,
+    options: &RunOptions,
+    check: impl FnOnce(&mut Plan) -> Result<(), Problem>,
+) -> Result<Option<Locked>, Problem> {
+    let begun = Directory::begun(path, trust::whose(options.trusted))?;
+    let (study, mut plan) = read_begun(&begun)?;
+    check(&mut plan)?;
+    let outlook = Outlook::rest(&study, &plan, &read_trials(&begun)?);
+    outlook.announce(options.json);
+    if !outlook.is_wanted(options.yes, || None)? {
+        return Ok(None);
+    }
+    let Some(host) = unless_interrupted(host(options.wait))? else { return Ok(None) };
+    let directory = Directory::lock(begun)?;
+    let (study, plan) = begun_before(&directory)?;
+    Ok(Some(Locked { study, plan, directory, _host: host }))
+}
+
+/// A new directory with study and plan in it; `None` when interrupted, or if the user declines.
+pub(crate) fn begin_run(
+    (study, plan): (Study, Plan),
+    machine: &Machine,
+    out: Option<&Path>,
+    options: &RunOptions,
+) -> Result<Option<Locked>, Problem> {
+    let outlook = Outlook::whole(&study, &plan);
+    outlook.announce(options.json);
+    has_place(&plan, out, options.trusted)?;
+    if !outlook.is_wanted(options.yes, || None)? {
+        return Ok(None);
+    }
+    if !options.json {
+        plan_view::print_notes(&plan);
+    }
+    let Some(host) = unless_interrupted(host(options.wait))? else { return Ok(None) };
+    let out = out.map_or_else(|| default_out(&study.name, &tare_results::now()), Path::to_path_buf);
+    let directory = begun_in(&out, &study, &plan, machine, options.trusted)?;
+    Ok(Some(Locked { study, plan, directory, _host: host }))
 }

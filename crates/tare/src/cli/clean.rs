@@ -41,7 +41,7 @@ struct CleanJson {
 /// Shows what takes disk space, and removes prepared data and the named results.
 pub(crate) fn run(args: &CleanArgs) -> Result<Exit, Problem> {
     // A run on this machine may be using the data.
-    let _host = if args.dry_run { None } else { Some(super::host::take()?) };
+    let _host = if args.dry_run { None } else { Some(super::execution::take_host()?) };
     // Locked until all are removed, so that a run cannot resume one of them meanwhile.
     let named =
         args.results.iter().map(|path| Directory::resume(path, Trust::Anyone)).collect::<Result<Vec<_>, _>>()?;

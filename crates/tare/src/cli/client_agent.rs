@@ -1,7 +1,7 @@
 //! `tare client-agent` (hidden): the clients of a trial whose server is on another host. The trial starts it through
 //! ssh and uses its standard input and output; when either closes, the agent ends with everything that it started.
 
-use super::{Exit, Problem, host, interrupt};
+use super::{Exit, Problem, execution, interrupt};
 use crate::state;
 use crate::trial::agent;
 use clap::Args;
@@ -27,7 +27,7 @@ pub(crate) fn run(_args: &ClientAgentArgs) -> Result<Exit, Problem> {
     };
     let failed = |e: std::io::Error| Problem::new(Exit::Machine, format!("cannot listen to the trial: {e}"));
     let link = Link::open(std::io::stdin(), std::io::stdout()).map_err(failed)?;
-    let take = || host::take().map_err(|problem| problem.to_string());
+    let take = || execution::take_host().map_err(|problem| problem.to_string());
     let served = agent::serve(&link, &take, requested);
     link.finish(FAREWELL);
     served?;

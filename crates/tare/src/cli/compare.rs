@@ -1,13 +1,17 @@
-//! `tare compare`: whether B is faster than A, and whether the difference is statistically significant.
+//! `tare compare`: whether B is faster than A, and whether the difference is statistically significant; in GitHub
+//! Actions also as annotations and the step's summary, for other CI systems as a file of Markdown.
 
-use super::github::{self, GithubSummary};
-use super::{Exit, Problem};
+use super::{Exit, Problem, output};
 use crate::config;
 use clap::Args;
+use rustix::fs::OFlags;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use tare_files::Audience;
 use tare_findings::compare::{self, CompareError, Comparison, Gate, Losses, ManyComparison, Note, Options, Side, rows};
-use tare_report::export::changes::Judged;
+use tare_report::export::changes::{Judged, annotations, markdown};
 use tare_report::terminal::{self, Style};
 use tare_report::{html, json, words};
 use tare_results::Results;
@@ -57,12 +61,12 @@ pub(crate) fn run(args: Compare) -> Result<Exit, Problem> {
         |judged: Vec<Judged<'_>>, losses: &[Losses], gate: Option<Gate>, notes: &[Note], audience: Audience| {
             let summary =
                 GithubSummary { base: &names[0], judged, losses, gate, notes: &words::notes(notes), audience };
-            github::report(&summary, args.markdown.as_deref()).map(|()| exit_of(gate))
+            report_to_github(&summary, args.markdown.as_deref()).map(|()| exit_of(gate))
         };
     let of_two = |found: &Comparison, audience: Audience| {
         match args.json {
-            true => super::output::document("tare-compare", &json::comparison(found))?,
-            false => super::output::as_is(&terminal::comparison(found, &options, style))?,
+            true => output::document("tare-compare", &json::comparison(found))?,
+            false => output::as_is(&terminal::comparison(found, &options, style))?,
         }
         let judged = found.metrics.iter().filter(|m| m.judged).map(|m| (names[1].as_str(), m)).collect();
         report(judged, &found.losses, found.gate, &found.notes, audience)
@@ -85,8 +89,8 @@ pub(crate) fn run(args: Compare) -> Result<Exit, Problem> {
         _ => {
             let found = compare::compare_many(&sides, &options)?;
             match args.json {
-                true => super::output::document("tare-compare-many", &json::comparisons(&found))?,
-                false => super::output::as_is(&terminal::many(&found, &options, style))?,
+                true => output::document("tare-compare-many", &json::comparisons(&found))?,
+                false => output::as_is(&terminal::many(&found, &options, style))?,
             }
             let judged = found.metrics.iter().filter(|row| row.metric.judged);
             let judged = judged.map(|row| (row.against.as_str(), &row.metric)).collect();
@@ -242,6 +246,48 @@ pub(super) fn nearest(problem: Problem, name: &str, known: &[String]) -> Problem
     let near = tare_text::nearest(name, known.iter().map(String::as_str));
     let near = near.map(|near| format!("did you mean `{near}`?"));
     problem.expected(format!("one of: {}", known.join(", "))).advised(near)
+}
+
+struct GithubSummary<'a> {
+    pub base: &'a str,
+    pub judged: Vec<Judged<'a>>,
+    pub losses: &'a [Losses],
+    /// The verdict of the gate, if there is one.
+    pub gate: Option<Gate>,
+    pub notes: &'a [String],
+    /// Who may read the results that were compared.
+    pub audience: Audience,
+}
+
+/// Appends the Markdown to `file` and, in a step of GitHub Actions, to the step's summary; annotates what is slower.
+///
+/// # Errors
+/// [`Problem`] when the file cannot be written. A summary that cannot be written only prints a note.
+fn report_to_github(summary: &GithubSummary<'_>, file: Option<&Path>) -> Result<(), Problem> {
+    let in_step = std::env::var("GITHUB_ACTIONS").is_ok_and(|value| value == "true");
+    let text = markdown(summary.base, &summary.judged, summary.losses, summary.gate, summary.notes);
+    if let Some(path) = file {
+        tare_files::append_named(summary.audience, path, text.as_bytes()).map_err(|error| {
+            Problem::new(Exit::Machine, error.to_string())
+                .expected("a file that can be written, in a directory that exists")
+        })?;
+    }
+    if in_step {
+        annotations(&summary.judged, summary.losses, summary.gate).iter().for_each(|line| output::command(line));
+        if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY").map(PathBuf::from)
+            && let Err(error) = append(&path, &text)
+        {
+            output::note(&format!("note: the step's summary cannot be written: {error}"));
+        }
+    }
+    Ok(())
+}
+
+/// The user who runs the step chooses the file, so it is opened without further checks; a pipe without a reader is not
+/// waited for.
+fn append(path: &Path, text: &str) -> std::io::Result<()> {
+    let at_once = OFlags::NONBLOCK.bits().cast_signed();
+    OpenOptions::new().create(true).append(true).custom_flags(at_once).open(path)?.write_all(text.as_bytes())
 }
 
 #[cfg(test)]

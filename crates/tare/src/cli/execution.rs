@@ -6,14 +6,16 @@ use super::{Exit, Problem, interrupt, secret, trust};
 use crate::run::{Children, Listener, Run, RunEnd, RunError};
 use crate::state::{self, Host, StateError};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tare_cpuset::to_raise;
 use tare_drive::capture::environment::environment;
 use tare_files::{Folder, Trust};
+use tare_noise::NoiseError;
 use tare_results::schema::Plan;
 use tare_results::store::{Directory, read_plan, read_study_text};
 use tare_study::language::spec::Study;
-use tare_study::language::write;
-use tare_study::language::write::parse_written;
+use tare_study::language::write::{self, parse_written};
 use tare_study::plan::needs;
 use tare_study::plan::task::{OtherMachine, Task, same_machine};
 use tare_topology::{Fingerprint, Machine};
@@ -42,7 +44,7 @@ impl RunOptions {
 
 /// Locks the machine, immediately or as soon as it is free.
 pub(crate) fn host(wait: bool) -> Result<Host, Problem> {
-    if wait { super::host::take_in_turn(interrupt::stop()?.requested) } else { super::host::take() }
+    if wait { take_host_in_turn(interrupt::stop()?.requested) } else { take_host() }
 }
 
 /// Checks the output directory before the user is asked and before waiting for the machine.
@@ -202,4 +204,46 @@ fn goes_on(stopped: &RunError) -> bool {
         }
         _ => false,
     }
+}
+
+/// Locks the machine. Prints on standard error what a killed run had left, and which other user runs on the machine.
+pub(crate) fn take_host() -> Result<Host, Problem> {
+    Ok(with_notes(state::take_host(&note_wait)?))
+}
+
+/// Locks the machine for a task of a scheduler; waits if another task has it.
+///
+/// # Errors
+/// As [`take_host`]; when `requested` is set while waiting, that another run has the machine.
+pub(crate) fn take_host_in_turn(requested: &AtomicBool) -> Result<Host, Problem> {
+    let mut noted = false;
+    loop {
+        match state::take_host(&note_wait) {
+            Err(StateError::Noise(error @ NoiseError::Locked { .. })) if !requested.load(Ordering::Relaxed) => {
+                if !noted {
+                    note(&format!("note: {error}; waiting until it ends"));
+                }
+                noted = true;
+                std::thread::sleep(Duration::from_millis(200));
+            }
+            taken => return Ok(with_notes(taken?)),
+        }
+    }
+}
+
+fn note_wait(who: &str) {
+    note(&format!("waiting for the last trial of an earlier run, for a minute at most: {who} still holds its lock"));
+}
+
+fn with_notes(host: Host) -> Host {
+    if let Some(other) = host.other() {
+        note(&format!(
+            "note: another user's run uses this machine too and may disturb this one: {other}; root does not wait for \
+             it"
+        ));
+    }
+    for file in host.restored.failed().chain(host.restored.changed_by_other()) {
+        note(&format!("note: {} ({}) {}", file.setting, file.path, file.outcome));
+    }
+    host
 }

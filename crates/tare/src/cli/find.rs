@@ -1,15 +1,16 @@
 //! `tare find`: finds the best of many placements, options or builds, and drops the worse ones on the way.
 
 use super::ab::effect;
-use super::ab_plan::fresh_seed;
+use super::ab_sides::fresh_seed;
+use super::beforehand::{Locked, begin_run, resume_run};
 use super::execution::{RunOptions, execute};
 use super::find_what::{self, What};
-use super::interrupt::unless_interrupted;
-use super::measured::{MeasuredArgs, check_metrics};
+use super::interrupt::{self, unless_interrupted};
 use super::output::{self, note, quoted_path, time};
-use super::plan_view::View;
-use super::rounds::{self, Locked, RoundListener};
-use super::{Exit, Problem, interrupt, plan_view, read_topology, study_file};
+use super::plan_view::{self, View};
+use super::run_listener::RoundListener;
+use super::study_file::{self, MeasuredArgs, check_metrics};
+use super::{Exit, Problem, read_topology};
 use crate::config;
 use crate::run::RunEnd;
 use clap::Args;
@@ -115,7 +116,7 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit, Problem> {
     let Some(path) = &args.resume else { return begin(args) };
     interrupt::stop()?;
     let begun =
-        rounds::gone_on(path, &args.options(), |plan| match &mut plan.race {
+        resume_run(path, &args.options(), |plan| match &mut plan.race {
             Some(race) => {
                 race.budget_s = args.within.or(race.budget_s);
                 Ok(())
@@ -146,7 +147,7 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
         }
         return Ok(Exit::Done);
     }
-    let began = rounds::begun((study, plan), &machine, args.out.as_deref(), &args.options())?;
+    let began = begin_run((study, plan), &machine, args.out.as_deref(), &args.options())?;
     let Some(run) = began else { return Ok(Exit::Interrupted) };
     note(first_blocks(&run.plan).trim());
     on_the_track(&run, args)

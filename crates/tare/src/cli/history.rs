@@ -1,17 +1,21 @@
-//! `tare history`: finds where a metric changed over many results.
+//! `tare history`: finds where a metric changed over many results, or over their runs in one file in place of them.
 
 use super::compare::{exit_of, nearest, percentage};
-use super::history_kept::{self, Kept, few};
 use super::results_problem::nearest_results;
-use super::{Exit, Problem};
+use super::{Exit, Problem, output};
 use crate::config;
 use clap::Args;
 use std::collections::HashMap;
+use std::fmt::Display;
+use std::fs::File;
 use std::path::{Path, PathBuf};
-use tare_findings::history::{self, HistoryError, NotAdded, Options, Run};
+use std::time::Duration;
+use tare_files::Audience;
+use tare_findings::history::{self, HistoryError, KeptError, NotAdded, Options, Run};
 use tare_report::export::format::Format;
 use tare_report::terminal::{self, Style};
 use tare_report::{html, json};
+use tare_results::ReadError;
 
 /// Largest list of commits that is read, bytes.
 const LARGEST_LIST: u64 = 1 << 20;
@@ -45,7 +49,7 @@ pub(crate) struct History {
     commits: Option<PathBuf>,
     /// Add the runs to those of this file (.jsonl), which is made if missing, and examine all of them: it takes the
     /// place of their results in later calls
-    #[arg(long, value_name = "FILE", value_parser = history_kept::argument)]
+    #[arg(long, value_name = "FILE", value_parser = kept_argument)]
     keep: Option<PathBuf>,
     /// Also write the lines as a page (.html) or a picture (.svg, .png)
     #[arg(long, value_name = "FILE", value_parser = page_or_picture)]
@@ -72,13 +76,13 @@ pub(crate) fn run(args: History) -> Result<Exit, Problem> {
             Some(format) => super::export::write_chart(&html::history_picture(&found), format, file),
             None => file.write_all(html::history_page(&found, args.fail_if_slower).as_bytes()),
         })?;
-        super::output::note(&format!("written: {}", path.display()));
+        output::note(&format!("written: {}", path.display()));
     }
     match args.json {
-        true => super::output::document("tare-history", &json::history(&found))?,
+        true => output::document("tare-history", &json::history(&found))?,
         false => {
             let style = Style::of_stdout(config::get().colour);
-            super::output::as_is(&terminal::history(&found, args.fail_if_slower, style))?;
+            output::as_is(&terminal::history(&found, args.fail_if_slower, style))?;
         }
     }
     Ok(exit_of(found.gate.map(|gate| gate.outcome())))
@@ -87,11 +91,11 @@ pub(crate) fn run(args: History) -> Result<Exit, Problem> {
 /// All runs, in the order of the command line after those of `--keep`, which then has them too.
 fn gathered(args: &History) -> Result<Kept, Problem> {
     let paths = expanded(&args.results)?;
-    let _lock = args.keep.as_deref().map(history_kept::lock).transpose()?;
-    let mut all = args.keep.as_deref().map(history_kept::read).transpose()?.flatten().unwrap_or_default();
+    let _lock = args.keep.as_deref().map(lock_kept).transpose()?;
+    let mut all = args.keep.as_deref().map(read_kept).transpose()?.flatten().unwrap_or_default();
     let (before, readers, mut changed) = (all.runs.len(), all.audience, false);
     // Files of runs may have the runs of other arguments.
-    let merges = args.keep.is_some() || paths.iter().any(|path| history_kept::is_kept(path));
+    let merges = args.keep.is_some() || paths.iter().any(|path| is_kept(path));
     for path in &paths {
         let read = read(path)?;
         all.audience = all.audience.max(read.audience);
@@ -109,16 +113,16 @@ fn gathered(args: &History) -> Result<Kept, Problem> {
     if let Some(path) = &args.keep
         && (changed || all.audience > readers)
     {
-        history_kept::write(path, &all)?;
-        history_kept::note(path, before, all.runs.len());
+        write_kept(path, &all)?;
+        note_kept(path, before, all.runs.len());
     }
     Ok(all)
 }
 
 /// Keeps only what a history needs: there may be hundreds of runs.
 fn read(path: &Path) -> Result<Kept, Problem> {
-    if history_kept::is_kept(path)
-        && let Some(kept) = history_kept::read(path)?
+    if is_kept(path)
+        && let Some(kept) = read_kept(path)?
     {
         return Ok(kept);
     }
@@ -174,7 +178,7 @@ fn name_commits(runs: &mut [Run], path: &Path) -> Result<bool, Problem> {
     }
     if without > 0 {
         let lines = tare_text::count(without, "line");
-        super::output::note(&format!("{}: {lines} with a name that no run has", path.display()));
+        output::note(&format!("{}: {lines} with a name that no run has", path.display()));
     }
     Ok(changed)
 }
@@ -235,5 +239,110 @@ impl From<HistoryError> for Problem {
                 .advice("name what to look at with --condition and --metric"),
             HistoryError::Nothing => problem.expected("at least one usable trial in one of the runs"),
         }
+    }
+}
+
+/// The ending of the file's name.
+const ENDING: &str = "jsonl";
+/// The most runs of one history: the search for changes compares all of them.
+const MOST_RUNS: usize = 2_000;
+/// Largest file that is read or written, bytes: 2,000 runs have 30 MB.
+const LARGEST: u64 = 256 << 20;
+
+/// Runs, and who may read them.
+#[derive(Default)]
+struct Kept {
+    pub runs: Vec<Run>,
+    pub audience: Audience,
+}
+
+fn is_kept(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == ENDING)
+}
+
+fn kept_argument(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if is_kept(&path) { Ok(path) } else { Err(format!("expected a name that ends with .{ENDING}")) }
+}
+
+/// Longest wait for other calls that add runs: each reads its results, perhaps hundreds.
+const LONGEST_LOCK: Duration = Duration::from_secs(60);
+
+/// From reading the runs until they are written, no other call adds some.
+fn lock_kept(path: &Path) -> Result<File, Problem> {
+    let held = tare_files::lock_folder_of(path, LONGEST_LOCK).map_err(|error| not_kept(path, &error))?;
+    held.ok_or_else(|| {
+        Problem::new(Exit::Machine, "another process has locked the folder of the history for a minute")
+            .at(path.display().to_string())
+            .advice("run this again when that has ended; lslocks(8) lists it")
+    })
+}
+
+/// The runs of a file; `None` if there is none.
+fn read_kept(path: &Path) -> Result<Option<Kept>, Problem> {
+    let refused = |error| Problem::from(ReadError::from(error));
+    let Some(file) = tare_files::open_named(path).map_err(refused)? else { return Ok(None) };
+    let audience = Audience::of(&file, path).map_err(refused)?;
+    let text = tare_files::read_all(file, path, LARGEST).map_err(refused)?;
+    let mut runs = Vec::new();
+    for (number, line) in text.split(|byte| *byte == b'\n').enumerate() {
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        few(runs.len() + 1)?;
+        let at = || format!("{}:{}", path.display(), number + 1);
+        runs.push(Run::from_line(line).map_err(|error| malformed(&error).at(at()))?);
+    }
+    Ok(Some(Kept { runs, audience }))
+}
+
+/// Writes the file completely or not at all, readable by no one who may not read its sources.
+fn write_kept(path: &Path, kept: &Kept) -> Result<(), Problem> {
+    let mut text = String::new();
+    for run in &kept.runs {
+        text.push_str(&run.to_line().map_err(|error| not_kept(path, &error))?);
+        text.push('\n');
+    }
+    if text.len() as u64 > LARGEST {
+        return Err(Problem::new(Exit::Usage, format!("the runs of this history have {} bytes", text.len()))
+            .at(path.display().to_string())
+            .expected(format!("at most {LARGEST}"))
+            .advice("delete the lines of the oldest runs"));
+    }
+    let written = tare_files::write_named(kept.audience, path, |file| file.write_all(text.as_bytes()));
+    written.map_err(|error| not_kept(path, &error))
+}
+
+fn not_kept(path: &Path, error: &dyn Display) -> Problem {
+    Problem::new(Exit::Machine, format!("cannot keep the history: {error}"))
+        .at(path.display().to_string())
+        .advice("name a file in a directory that exists and has room")
+}
+
+fn malformed(error: &KeptError) -> Problem {
+    let problem =
+        Problem::new(Exit::Usage, error.to_string()).expected("a line that `tare history --keep FILE` has written");
+    match error {
+        KeptError::OtherVersion(_) => problem.advice("read it with the version of tare that wrote it"),
+        // Written by a later version that has other kinds of facts.
+        KeptError::Malformed(error) if error.is_data() => {
+            problem.advice("read it with the version of tare that wrote it, or restore a copy of the file")
+        }
+        _ => problem.advice("delete the line; --keep adds its run again from its results"),
+    }
+}
+
+/// Says what was added, on standard error.
+fn note_kept(path: &Path, before: usize, runs: usize) {
+    let added = tare_text::count(runs - before, "run");
+    output::note(&format!("{}: {added} added, {runs} in all", path.display()));
+}
+
+fn few(runs: usize) -> Result<(), Problem> {
+    match runs > MOST_RUNS {
+        false => Ok(()),
+        true => Err(Problem::new(Exit::Usage, "these are too many runs")
+            .expected(format!("at most {MOST_RUNS}"))
+            .advice("name the newest ones; of a file of --keep: tail -n 1000")),
     }
 }

@@ -18,7 +18,7 @@ pub(crate) struct RestoreArgs {
 /// # Errors
 /// When another run works on this machine, or something could not be restored.
 pub(crate) fn run(args: &RestoreArgs) -> Result<Exit, Problem> {
-    let host = super::host::take()?;
+    let host = super::execution::take_host()?;
     if args.json {
         output::document("tare-restore", &host.restored)?;
     } else {

@@ -1,26 +1,28 @@
-//! `tare run`: runs a study from start to report.
+//! `tare run`: runs a study from start to report, or with `--command` measures programs without a study file.
 
 use super::beforehand::Outlook;
 use super::execution::{RunOptions, begun_before, begun_in, default_out, execute, has_place, host, read_begun};
-use super::interrupt::unless_interrupted;
+use super::interrupt::{self, unless_interrupted};
 use super::output::{duration, note, quoted_path};
-use super::plan_view::View;
+use super::plan_view::{self, View};
 use super::run_listener::TerminalListener;
-use super::study_file::{StudyChanges, StudyText};
-use super::{Exit, Problem, interrupt, plan_view, read_topology, secret, shard_piece, study_file, trust};
+use super::study_file::{self, StudyChanges, StudyText};
+use super::{Exit, Problem, read_topology, secret, shard, trust};
 use crate::run::RunEnd;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
 use tare_report::write_report_in;
 use tare_results::probe::ProbeUse;
+use tare_results::question::Question;
 use tare_results::schema::Plan;
 use tare_results::shards::Sharded;
 use tare_results::store::{Directory, read_trials};
+use tare_study::language::made::MadeStudy;
 use tare_study::language::parse::Overrides;
-use tare_study::language::spec::Study;
+use tare_study::language::spec::{Factor, Study};
 use tare_study::plan::resolve::Where;
-use tare_text::count;
+use tare_text::{Value, count};
 use tare_topology::Machine;
 
 #[derive(Debug, Args)]
@@ -66,14 +68,14 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    program: super::run_command::ProgramArgs,
+    program: ProgramArgs,
 }
 
 /// Compares the two sides of a study with `[decide]`, with an output directory.
-pub(crate) type Decides = fn(Study, Option<&Path>, &RunOptions) -> Result<Exit, Problem>;
+type Decides = fn(Study, Option<&Path>, &RunOptions) -> Result<Exit, Problem>;
 
 /// Resolves `sampling.probe = "auto"` on a locked machine and gives the reason; `None` when interrupted.
-pub(crate) type Chooses = fn(&Study, &Machine, &RunOptions) -> Result<Option<(ProbeUse, String)>, Problem>;
+type Chooses = fn(&Study, &Machine, &RunOptions) -> Result<Option<(ProbeUse, String)>, Problem>;
 
 /// Runs a study, or with `--dry-run` prints what it would do. `decide` runs studies with `[decide]`; `choose` chooses a
 /// probe.
@@ -110,7 +112,7 @@ pub(crate) fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Ex
         }
     }
     let planned = match study.decide {
-        Some(_) => super::ab_plan::planned(study, &machine, place, trusted),
+        Some(_) => super::ab_sides::planned(study, &machine, place, trusted),
         None => study_file::planned(study, &machine, place, trusted),
     };
     let Some((study, plan)) = unless_interrupted(planned)? else { return Ok(Exit::Interrupted) };
@@ -229,8 +231,10 @@ fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> 
             .expected("its number: tare run --shard DIR INDEX")
     })?;
     let requested = interrupt::stop()?.requested;
-    let Some(_host) = unless_interrupted(super::host::take_in_turn(requested))? else { return Ok(Exit::Interrupted) };
-    let Some(piece) = unless_interrupted(shard_piece::take(&sharded, index))? else { return Ok(Exit::Interrupted) };
+    let Some(_host) = unless_interrupted(super::execution::take_host_in_turn(requested))? else {
+        return Ok(Exit::Interrupted);
+    };
+    let Some(piece) = unless_interrupted(shard::take_piece(&sharded, index))? else { return Ok(Exit::Interrupted) };
     finish(&piece.study, &piece.plan, &piece.directory, &args.options()?)
 }
 
@@ -264,4 +268,60 @@ fn ended(end: RunEnd, path: &Path) -> Result<Exit, Problem> {
             .advice(format!("read the reasons with: tare show {}", quoted_path(path))));
     }
     Ok(Exit::Done)
+}
+
+/// Programs that are measured without a study file.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Measuring programs instead of a study")]
+struct ProgramArgs {
+    /// A program with its arguments: split into words as in a shell, but run without one (may be repeated, to compare
+    /// several)
+    #[arg(long, value_name = "'PROG ARGS'", conflicts_with_all = ["study", "resume", "engine", "quick", "load", "binary", "option",
+        "samples"])]
+    command: Vec<String>,
+    /// Measured runs of each --command, in random order; --trials is the same
+    #[arg(long, value_name = "N", requires = "command", conflicts_with = "trials", default_value_t = 10)]
+    runs: usize,
+    /// Unmeasured runs before each measured one
+    #[arg(long, value_name = "N", requires = "command", default_value_t = 0)]
+    warmup_runs: usize,
+    /// A command to run before each run, unmeasured
+    #[arg(long, value_name = "'PROG ARGS'", requires = "command")]
+    prepare: Option<String>,
+    /// A command to run after each run, unmeasured
+    #[arg(long, value_name = "'PROG ARGS'", requires = "command")]
+    cleanup: Option<String>,
+    /// Give the commands to sh -c
+    #[arg(long, requires = "command")]
+    shell: bool,
+}
+
+impl ProgramArgs {
+    pub(crate) fn is_none(&self) -> bool {
+        self.command.is_empty()
+    }
+
+    /// The study of the given commands; `None` without commands.
+    pub(crate) fn study(&self, overrides: &Overrides) -> Option<Result<Study, Problem>> {
+        let first = self.command.first()?;
+        let text = |text: &String| Value::Text(text.clone());
+        let mut values = vec![
+            ("workload", "name", "command".into()),
+            ("workload", "command", text(first)),
+            ("workload", "shell", self.shell.into()),
+            ("workload", "warmup_runs", self.warmup_runs.into()),
+            ("sampling", "trials", self.runs.into()),
+            ("sampling", "samples", 1_usize.into()),
+            ("sampling", "warmup_s", 0_usize.into()),
+        ];
+        for (key, line) in [("prepare", &self.prepare), ("cleanup", &self.cleanup)] {
+            values.extend(line.as_ref().map(|line| ("workload", key, text(line))));
+        }
+        let mut made = MadeStudy { name: "command", origin: "--command", question: None, values, factors: Vec::new() };
+        if self.command.len() > 1 {
+            made.question = Question::from_words("best command");
+            made.factors.push(Factor { name: "command".to_owned(), levels: self.command.iter().map(text).collect() });
+        }
+        Some(made.study(overrides).map_err(Problem::from))
+    }
 }

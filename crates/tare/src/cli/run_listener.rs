@@ -1,13 +1,13 @@
-//! Progress of a run on the terminal: trial, condition, time left, last value; plain lines without a terminal.
+//! Progress of a run on the terminal. Of one that is extended round by round, the result so far on a line; of others
+//! trial, condition, time left and last value, or plain lines without a terminal; of filling tables, how far it is.
 
-use super::filling::{self, FillLines};
-use super::output;
+use super::output::{self, note};
 use super::time_left::{TimeLeft, ToGo};
 use crate::run::{IN_VAIN, Listener};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
-use std::time::Instant;
-use tare_drive::workload::Progress;
+use std::time::{Duration, Instant};
+use tare_drive::workload::{Filled, Progress};
 use tare_findings::find::Find;
 use tare_report::figures::figure;
 use tare_results::metric;
@@ -92,7 +92,7 @@ impl TerminalListener {
     fn line(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(output::fitted(&tare_text::shown(text))),
-            None => output::note(text),
+            None => note(text),
         }
     }
 }
@@ -114,7 +114,7 @@ impl Listener for TerminalListener {
 
     fn hear(&mut self, progress: Progress) {
         match progress {
-            Progress::Filling(filled) if self.bar.is_some() => self.show(&filling::step(&filled)),
+            Progress::Filling(filled) if self.bar.is_some() => self.show(&filling_step(&filled)),
             Progress::Filling(filled) => {
                 if let Some(line) = self.fill_lines.line(&filled) {
                     self.line(&line);
@@ -214,7 +214,7 @@ fn value_of(record: &TrialRecord) -> Option<String> {
 }
 
 /// The message that trials are no longer repeated.
-pub(super) fn repeats_in_vain() -> String {
+fn repeats_in_vain() -> String {
     format!(
         "the last {IN_VAIN} repeats were also disturbed, so there are no more repeats: trials that were set aside count as \
          measured, marked as disturbed"
@@ -222,7 +222,7 @@ pub(super) fn repeats_in_vain() -> String {
 }
 
 /// The message that a trial was disturbed, with the responsible programs if known.
-pub(super) fn disturbed(record: &TrialRecord) -> String {
+fn disturbed(record: &TrialRecord) -> String {
     let by = disturbers(record).or_else(|| record.reason.clone()).unwrap_or_default();
     format!("trial {} ({}) was disturbed: {by}", record.trial, short(record))
 }
@@ -240,4 +240,155 @@ fn disturbers(record: &TrialRecord) -> Option<String> {
     let more = record.disturbed_by.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {}", count(more, "other")) } else { String::new() };
     (!named.is_empty()).then(|| format!("CPU time of {}{more}", named.join(", ")))
+}
+
+/// Seconds between two lines of a run.
+const EVERY_S: u64 = 10;
+
+/// Added rows, and their share if the final number is known.
+pub(crate) fn filled_rows(added: u64, of: Option<u64>) -> String {
+    match of.filter(|of| *of >= added && *of > 0) {
+        Some(of) => format!("{added} of {of} rows ({})", percent(added as f64 / of as f64)),
+        None => format!("{added} rows"),
+    }
+}
+
+/// Programs that fill tables do not report rows.
+fn added(filled: &Filled) -> String {
+    if filled.rows == 0 { String::new() } else { format!(": {}", filled_rows(filled.rows, filled.of)) }
+}
+
+/// The step of a trial, for a line that is overwritten.
+fn filling_step(filled: &Filled) -> String {
+    format!("filling tables{}", added(filled))
+}
+
+/// Chooses the reports that become lines, where lines are kept.
+#[derive(Debug, Default)]
+struct FillLines {
+    next_s: u64,
+}
+
+impl FillLines {
+    /// Other tables are filled from now on.
+    pub(crate) fn begin(&mut self) {
+        self.next_s = 0;
+    }
+
+    /// A line for the first report, then one every 10 seconds.
+    pub(crate) fn line(&mut self, filled: &Filled) -> Option<String> {
+        let Filled { seconds, of, .. } = *filled;
+        if seconds < self.next_s {
+            return None;
+        }
+        self.next_s = seconds + EVERY_S;
+        let all = of.map_or_else(String::new, |of| format!(": {of} rows"));
+        Some(if seconds == 0 {
+            format!("filling tables{all}")
+        } else {
+            format!("{} after {seconds} s", filling_step(filled))
+        })
+    }
+}
+
+type Line = fn(&Plan, &[TrialRecord]) -> Option<String>;
+
+/// Minimum time between two lines of one kind: short pairs would print hundreds.
+const LINES_APART: Duration = Duration::from_secs(2);
+
+/// When a line of one kind was last printed.
+#[derive(Debug, Default)]
+struct Printed(Option<Instant>);
+
+impl Printed {
+    /// Prints the line, except soon after the one before.
+    fn note(&mut self, line: &str) {
+        if self.0.is_none_or(|last| last.elapsed() >= LINES_APART) {
+            note(line);
+            self.0 = Some(Instant::now());
+        }
+    }
+}
+
+/// Prints the result so far after rounds, and in between all failures and what disturbed trials.
+#[derive(Debug)]
+pub(crate) struct RoundListener {
+    line: Line,
+    rounds: Printed,
+    disturbed: Printed,
+    /// Whether the end of repeats was already reported: after that, no disturbed trial is.
+    repeats_ended: bool,
+    fill_lines: FillLines,
+}
+
+impl RoundListener {
+    pub(crate) fn new(line: Line) -> Self {
+        let (rounds, disturbed) = (Printed::default(), Printed::default());
+        Self { line, rounds, disturbed, repeats_ended: false, fill_lines: FillLines::default() }
+    }
+}
+
+impl Listener for RoundListener {
+    fn hear(&mut self, progress: Progress) {
+        if let Progress::Filling(filled) = progress
+            && let Some(line) = self.fill_lines.line(&filled)
+        {
+            note(&line);
+        }
+    }
+
+    fn end(&mut self, record: &TrialRecord) {
+        let reason = record.reason.as_deref().unwrap_or_default();
+        match record.outcome {
+            Outcome::Ok => {}
+            Outcome::Failed => note(&format!("trial {} ({}) failed: {reason}", record.trial, record.condition)),
+            Outcome::Disturbed if self.repeats_ended => {}
+            Outcome::Disturbed => self.disturbed.note(&disturbed(record)),
+        }
+    }
+
+    fn looked(&mut self, plan: &Plan, records: &[TrialRecord]) {
+        if let Some(line) = (self.line)(plan, records) {
+            self.rounds.note(&line);
+        }
+    }
+
+    fn repeats_end(&mut self) {
+        self.repeats_ended = true;
+        note(&repeats_in_vain());
+    }
+
+    fn preparing(&mut self, condition: &str) {
+        self.fill_lines.begin();
+        note(&format!("preparing data of {condition}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_percentage_is_printed_only_if_the_total_is_known() {
+        assert_eq!(filled_rows(500, None), "500 rows");
+        assert_eq!(filled_rows(500, Some(400)), "500 rows");
+        assert_eq!(filled_rows(500, Some(1000)), "500 of 1000 rows (50%)");
+    }
+
+    #[test]
+    fn lines_that_are_kept_come_first_at_once_and_then_every_ten_seconds() {
+        let mut lines = FillLines::default();
+        let reports = |of: Option<u64>| (0..25).map(move |seconds| Filled { rows: 10 * seconds, of, seconds });
+        let printed: Vec<String> = reports(Some(1000)).filter_map(|filled| lines.line(&filled)).collect();
+        let expected = [
+            "filling tables: 1000 rows",
+            "filling tables: 100 of 1000 rows (10%) after 10 s",
+            "filling tables: 200 of 1000 rows (20%) after 20 s",
+        ];
+        assert_eq!(printed, expected);
+        lines.begin();
+        let of_programs = reports(None).map(|filled| Filled { rows: 0, ..filled });
+        let printed: Vec<String> = of_programs.filter_map(|filled| lines.line(&filled)).collect();
+        assert_eq!(printed, ["filling tables", "filling tables after 10 s", "filling tables after 20 s"]);
+    }
 }

@@ -1,9 +1,8 @@
 //! `tare setup`: lists what is installed and what would be installed, and installs it on request.
 
-use super::debug_symbols::{self, Fetch, Symbols};
-use super::interrupt::unless_interrupted;
-use super::tools::{Found, TOOLS, Tool};
-use super::{Exit, Problem, interrupt, output};
+use super::interrupt::{self, unless_interrupted};
+use super::tools::{self, Fetch, Found, Symbols, TOOLS, Tool};
+use super::{Exit, Problem, output};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
@@ -55,8 +54,8 @@ pub(crate) fn run(args: &SetupArgs) -> Result<Exit, Problem> {
         let install = command.map(|words| words.join(" ")).filter(|_| found.path.is_none());
         programs.push(SetupJson { install, by_hand: false, found });
     }
-    if args.what.is_empty() || args.what.iter().any(|name| name == debug_symbols::NAME) {
-        let all = unless_interrupted(Ok(debug_symbols::all(&release)))?;
+    if args.what.is_empty() || args.what.iter().any(|name| name == tools::DEBUG_SYMBOLS) {
+        let all = unless_interrupted(Ok(tools::all_symbols(&release)))?;
         let Some(all) = all else { return Ok(Exit::Interrupted) };
         for mut symbols in all {
             if args.install && symbols.found.path.is_none() {
@@ -81,7 +80,7 @@ pub(crate) fn run(args: &SetupArgs) -> Result<Exit, Problem> {
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    TOOLS.iter().map(|tool| tool.name).chain([debug_symbols::NAME])
+    TOOLS.iter().map(|tool| tool.name).chain([tools::DEBUG_SYMBOLS])
 }
 
 /// A name; an engine may be called what `--engine` calls it.

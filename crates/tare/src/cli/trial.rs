@@ -61,7 +61,7 @@ pub(crate) fn run(args: &TrialArgs) -> Result<Exit, Problem> {
 
 fn under_lock(args: &TrialArgs) -> Result<Exit, Problem> {
     let Some(parent) = args.parent else {
-        let _host = super::host::take()?;
+        let _host = super::execution::take_host()?;
         return one(args);
     };
     // The run starts the trial as /proc/self/exe, and process lists would show the name `exe`.

@@ -1,14 +1,18 @@
-//! The interfaces of a run: who runs a trial, who is notified, and who stores plan and records. Here trials are child
-//! processes, one at a time except for pairs that run together. A cluster's scheduler can run the same trials, because
-//! without input from a pipe a trial needs only the results directory and its number.
+//! The interfaces of a run: who runs a trial, what it is handed, who is notified, who stores plan and records, and why
+//! a run cannot go on. Here trials are child processes, one at a time except for pairs that run together. A cluster's
+//! scheduler can run the same trials, because without input from a pipe a trial needs only the results directory and
+//! its number.
 
-use super::{Failure, RunError};
+use serde::{Deserialize, Serialize};
+use std::io::{self, BufRead};
 use std::time::Duration;
 use tare_drive::workload::Progress;
 use tare_results::schema::{Plan, TrialRecord};
 use tare_results::store::{self, Directory, DirectoryError};
 use tare_study::language::spec::Study;
 use tare_study::plan::queue::Next;
+use tare_study::plan::task::TaskError;
+use thiserror::Error;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Attempt {
@@ -94,5 +98,76 @@ impl Book for &Directory {
 
     fn write_plan(&mut self, plan: &Plan) -> Result<(), DirectoryError> {
         store::write_plan(self.folder(), plan)
+    }
+}
+
+/// Why a run could not go on. Trials that had finished are kept.
+#[derive(Debug, Error)]
+pub(crate) enum RunError {
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// A trial's process could not be started, or its leftovers could not be removed.
+    #[error("cannot start the process of a trial: {0}")]
+    Spawn(io::Error),
+    /// The plan contains something that this program cannot read.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// This machine cannot run any further trial, for instance because its disk is full; no trial counts as failed.
+    #[error("the run was stopped: {}", .0.what)]
+    Stopped(Failure),
+    /// Of a comparison that needs both of its sides, `side` names the one that failed; none: every trial did.
+    #[error("every one of the first {trials} trials failed for the same reason: {reason}")]
+    SameReason { side: Option<&'static str>, trials: usize, reason: String },
+    #[error("cannot prepare the data: {}", .0.what)]
+    Prepare(Failure),
+    /// A running server cannot be reached, or does not have the tables of the study.
+    #[error("{}", .0.what)]
+    Running(Failure),
+}
+
+/// The complete error of a child process, not parsed from its output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Failure {
+    pub what: String,
+    pub place: Option<String>,
+    pub expected: Option<String>,
+    pub advice: Option<String>,
+    pub exit_code: u8,
+}
+
+/// The input of a trial, sent through a pipe that no other process can use.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Handed {
+    pub study: String,
+    /// All conditions and the whole schedule on this machine.
+    pub plan: Plan,
+    pub password: Option<String>,
+    /// Whether the user trusts everyone else who may write to the results.
+    pub trusted: bool,
+    /// The identity ([`Folder::identity`]) of the results directory that the run has open.
+    ///
+    /// [`Folder::identity`]: tare_files::Folder::identity
+    pub results: (u64, u64),
+}
+
+impl Handed {
+    /// One line of JSON for the pipe.
+    pub(crate) fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = serde_json::to_vec(self).map_err(io::Error::other)?;
+        bytes.push(b'\n');
+        Ok(bytes)
+    }
+
+    /// Reads the input from the run that started this process.
+    pub(crate) fn receive() -> io::Result<Self> {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_until(b'\n', &mut bytes)?;
+        serde_json::from_slice(&bytes).map_err(io::Error::other)
+    }
+
+    /// Waits until the run lets this trial of a pair go on: for a line, or the end of the pipe, which ends all waiting.
+    pub(crate) fn wait_for_other() {
+        // A pipe that cannot be read counts as closed.
+        let _ = io::stdin().lock().read_until(b'\n', &mut Vec::new());
     }
 }

@@ -1,7 +1,7 @@
 //! The client half of a trial on two hosts: settings, threads and their verification on this host, with the same load
 //! as in other trials. It ends when the connection to the trial ends, and restores everything before.
 
-use super::machine;
+use super::settings::apply_machine;
 use crate::state::{self, Host as ThisHost};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, channel, sync_channel};
@@ -71,7 +71,7 @@ fn failed(error: impl std::fmt::Display) -> Failed {
 fn work(link: &Link<Ask>, begin: Begin, take: &Take<'_>, requested: &AtomicBool) -> Result<Driven, Failed> {
     let _host = take().map_err(failed)?;
     let clients = Clients::read(begin)?;
-    let mut held = machine::apply(&clients.settings, &MemoryConfines::default()).map_err(failed)?;
+    let mut held = apply_machine(&clients.settings, &MemoryConfines::default()).map_err(failed)?;
     link.writer().say(&FromClient::Holds(std::mem::take(&mut held.applied)));
     let driven = supervise(link, clients, requested);
     held.restore().map_err(failed)?;

@@ -1,20 +1,22 @@
-//! A server lifetime that several trials share: the rungs of a ladder one after the other, each with its own record.
+//! Trials and servers that are not one to one: the rungs of a ladder share a server one after the other, each with its
+//! own record; a load in parts needs a server for each, and the samples of its parts are joined.
 
-use super::dataset::{self, TrialData};
-use super::death::{Began, server_error};
-use super::host::note_no_captures;
-use super::{Trial, TrialError, machine, memory_nodes, server_start};
+use super::error::{Began, server_error};
+use super::job::note_no_captures;
+use super::server_start::{self, TrialData};
+use super::settings::{SettingsGuard, apply_machine};
+use super::{Trial, TrialError};
 use crate::state::{self, StateError};
 use tare_drive::capture;
-use tare_drive::workload::Progress;
+use tare_drive::workload::{Driven, Load, Measured, Pool, Progress};
 use tare_engine::program_sha1;
-use tare_results::schema::{LifetimeRecord, TrialRecord};
+use tare_results::schema::{DataRecord, LifetimeRecord, TrialRecord};
 use tare_study::plan::ladder;
 use tare_study::plan::task::Task;
 
 /// The state of a lifetime, from its start to its end.
 struct Begun {
-    machine: machine::SettingsGuard,
+    machine: SettingsGuard,
     started: server_start::Started,
     /// Held as long as the server may write to the data.
     _data: TrialData,
@@ -73,9 +75,9 @@ impl Trial<'_> {
         let first = self.clone().without_captures();
         first.same_machine(record)?;
         let settings = &first.task.condition.settings;
-        let data = TrialData::take(dataset::prepared(&first)?)?;
+        let data = TrialData::take(server_start::prepared_data(&first)?)?;
         record.data = data.record();
-        let mut machine = machine::apply(settings, &memory_nodes::confines(&first)?)?;
+        let mut machine = apply_machine(settings, &server_start::memory_confines(&first)?)?;
         record.settings.append(&mut machine.applied);
         let started = server_start::start(&first, &data, None, record)?;
         let server = &started.server;
@@ -124,3 +126,82 @@ impl Trial<'_> {
 }
 
 const NO_CAPTURES: &str = "the levels of a ladder share a server: captures need a server for each (no design.ladder)";
+
+impl Trial<'_> {
+    /// Runs each part on the prepared content and a fresh server.
+    pub(super) fn measure_parts(
+        &self,
+        parts: &[Box<dyn Load>],
+        first: TrialData,
+        record: &mut TrialRecord,
+    ) -> Result<Driven, TrialError> {
+        let mut all = Driven::default();
+        let mut data = Some(first);
+        for part in parts {
+            let taken = match data.take() {
+                Some(first) => first,
+                None => {
+                    let next = TrialData::take(server_start::prepared_data(self)?)?;
+                    add_copy(record.data.as_mut(), next.record());
+                    next
+                }
+            };
+            let settings = record.settings.len();
+            let driven = self.measure_server(&taken, part.as_ref(), record)?;
+            // Every server reports the same settings, so only the first report is kept.
+            if !all.samples.is_empty() {
+                record.settings.truncate(settings);
+            }
+            join_part(&mut all, driven);
+        }
+        Ok(all)
+    }
+}
+
+/// Adds the cost of a further copy.
+fn add_copy(record: Option<&mut DataRecord>, next: Option<DataRecord>) {
+    if let (Some(record), Some(next)) = (record, next) {
+        record.files_put_back += next.files_put_back;
+        record.bytes_copied += next.bytes_copied;
+        record.bytes_compared += next.bytes_compared;
+        record.elapsed_s += next.elapsed_s;
+    }
+}
+
+/// Joins sample j of each part to sample j of the whole.
+fn join_part(all: &mut Driven, part: Driven) {
+    let is_first = all.samples.is_empty();
+    if is_first {
+        all.samples = part.samples;
+    } else {
+        all.samples.iter_mut().zip(part.samples).for_each(|(whole, more)| join_sample(whole, more));
+    }
+    // Settings, warm-up and plans of all parts are kept.
+    all.applied.extend(part.applied);
+    all.warm_up.extend(part.warm_up);
+    all.plans.extend(part.plans);
+    // The coldest pool of all parts: the limit for a warm pool is compared with it.
+    all.pool = match (all.pool, part.pool) {
+        (Some((before, after)), Some((more_before, more_after))) => {
+            Some((colder(before, more_before), colder(after, more_after)))
+        }
+        (None, more) if is_first => more,
+        (all, _) => all,
+    };
+}
+
+fn join_sample(whole: &mut Measured, more: Measured) {
+    whole.elapsed_s += more.elapsed_s;
+    whole.metrics.extend(more.metrics);
+    whole.histograms.extend(more.histograms);
+    whole.operations = match (whole.operations, more.operations) {
+        (Some((kind, count)), Some((_, more))) => Some((kind, count + more)),
+        (whole, _) => whole,
+    };
+    whole.covariates.extend(more.covariates);
+    whole.surroundings.merge(more.surroundings);
+}
+
+fn colder(one: Pool, other: Pool) -> Pool {
+    if one.fraction() <= other.fraction() { one } else { other }
+}

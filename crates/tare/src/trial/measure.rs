@@ -1,12 +1,11 @@
 //! One trial, in a process of its own: apply settings, start, bind, load, verify, stop, restore, append one record.
 
-use super::dataset::TrialData;
-use super::death::{Began, server_error};
-use super::host::{Begun, TrialHost, note_captures, note_no_captures};
+use super::error::{Began, server_error};
+use super::job::{Begun, TrialHost, note_captures, note_no_captures};
+use super::server_start::{self, TrialData};
+use super::settings::{apply_machine, how_settled, verify_charset, verify_option, verify_process};
 use super::two_hosts::{Clients, Job};
-use super::{
-    Trial, TrialError, dataset, disturbance, figures, machine, memory_nodes, options, process, running, server_start,
-};
+use super::{Trial, TrialError, running, samples};
 use crate::state::{self, StateError};
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
@@ -47,7 +46,7 @@ impl Trial<'_> {
             return running::check_data(self);
         }
         // Making the first copy is not part of a trial. If it fails, the first trial reports the error and stops.
-        drop(TrialData::take(dataset::prepared(self)?));
+        drop(TrialData::take(server_start::prepared_data(self)?));
         Ok(())
     }
 
@@ -81,7 +80,7 @@ impl Trial<'_> {
         let is_rung = record.lifetime.is_some();
         let attempts = if is_rung { record.attempt } else { self.task.sampling.attempts };
         match ended {
-            Ok(()) => disturbance::mark(&mut record, disturbed, attempts),
+            Ok(()) => samples::mark_disturbed(&mut record, disturbed, attempts),
             Err(e) if e.is_interrupted() => return Ok(false),
             Err(e) if e.is_orphaned() => return Err(e),
             // The run stops, and can be resumed as if this attempt had not been made.
@@ -135,12 +134,12 @@ impl Trial<'_> {
         let load = settings.workload.load.load();
         let is_started = load.needs_server() && !settings.engine.running.is_requested();
         let data = match is_started {
-            true => Some(TrialData::take(dataset::prepared(self)?)?),
+            true => Some(TrialData::take(server_start::prepared_data(self)?)?),
             false => None,
         };
         record.data = data.as_ref().and_then(TrialData::record);
         // Restored on drop, so on every return from here.
-        let mut machine = machine::apply(settings, &memory_nodes::confines(self)?)?;
+        let mut machine = apply_machine(settings, &server_start::memory_confines(self)?)?;
         record.settings.append(&mut machine.applied);
         if let Some(reason) = load.no_captures() {
             note_no_captures(settings.capture, reason, record);
@@ -167,7 +166,7 @@ impl Trial<'_> {
         (record.warm_up, record.plans) = (driven.warm_up, driven.plans);
         record.searches = driven.searches;
         if let Some(settled) = &driven.settled {
-            record.settings.push(options::settled(&self.task.condition.settings.workload.settle, settled));
+            record.settings.push(how_settled(&self.task.condition.settings.workload.settle, settled));
         }
         record.settled = driven.settled;
         record.pool = driven.pool.map(|(before, after)| PoolRecord {
@@ -178,15 +177,15 @@ impl Trial<'_> {
         });
         let mut samples = driven.samples.into_iter();
         for (number, mut sample) in samples.by_ref().take(self.task.sampling.drop_samples).enumerate() {
-            figures::note_client(std::mem::take(&mut sample.programs), record)?;
+            samples::note_client(std::mem::take(&mut sample.programs), record)?;
             record.dropped.push(self.sample(number, sample).0);
         }
         let threads = self.task.condition.settings.workload.threads;
         for (number, mut sample) in samples.enumerate() {
-            figures::note_client(std::mem::take(&mut sample.programs), record)?;
+            samples::note_client(std::mem::take(&mut sample.programs), record)?;
             let done = sample.operations.map(|(_, count)| count);
             let (sample, reason, programs) = self.sample(number, sample);
-            figures::check(&sample, done, threads)?;
+            samples::check_figures(&sample, done, threads)?;
             record.samples.push(sample);
             reasons.extend(reason);
             disturbed::note(&mut record.disturbed_by, programs.into_iter());
@@ -342,10 +341,11 @@ impl Trial<'_> {
         let costs = measured.server_cost();
         let around = measured.surroundings;
         let seen = OthersSeen { covariates: around.covariates, users: around.users };
-        let reason = disturbance::judge(&self.task.sampling, number, &seen);
+        let reason = samples::judge_disturbance(&self.task.sampling, number, &seen);
         let of_clients = around.client_host.unwrap_or_default();
-        let there = disturbance::judge(&self.task.sampling, number, &of_clients);
-        let programs = [&seen, &of_clients].map(|seen| disturbance::programs(&self.task.sampling, seen)).concat();
+        let there = samples::judge_disturbance(&self.task.sampling, number, &of_clients);
+        let programs =
+            [&seen, &of_clients].map(|seen| samples::disturbing_programs(&self.task.sampling, seen)).concat();
         let there = there.map(|reason| format!("on the clients' host, {reason}"));
         let reason = [reason, there].into_iter().flatten().reduce(|here, there| format!("{here}; {there}"));
         let mut covariates = seen.covariates;
@@ -373,9 +373,9 @@ impl Trial<'_> {
         let settings = &self.task.condition.settings;
         let mut applied = Vec::new();
         for (option, level) in &settings.engine.options {
-            applied.push(options::option(server, option, level)?);
+            applied.push(verify_option(server, option, level)?);
         }
-        applied.extend(options::charset(&settings.engine, server)?);
+        applied.extend(verify_charset(&settings.engine, server)?);
         if settings.capture.locks
             && let Some(setting) = server.lock_wait_setting()
             && let Some(value) = server.setting(setting)?
@@ -383,7 +383,7 @@ impl Trial<'_> {
             let verified = format!("the server reports {value}");
             applied.push(AppliedSetting::new("capture.locks", format!("{setting}=ON"), verified));
         }
-        applied.extend(process::verify(&settings.process, server.pid())?);
+        applied.extend(verify_process(&settings.process, server.pid())?);
         Ok(applied)
     }
 }

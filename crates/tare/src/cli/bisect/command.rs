@@ -1,17 +1,16 @@
 //! `tare bisect`: its options, and how it begins, resumes and ends.
 
 use super::super::ab::effect;
-use super::super::ab_plan::fresh_seed;
+use super::super::ab_sides::fresh_seed;
 use super::super::ab_together::TurnsArgs;
 use super::super::execution::{RunOptions, default_out, host};
-use super::super::interrupt::unless_interrupted;
-use super::super::measured::MeasuredArgs;
-use super::super::output::time;
-use super::super::output::{note, quoted_path};
-use super::super::{Exit, Problem, interrupt, trust};
+use super::super::interrupt::{self, unless_interrupted};
+use super::super::output::{note, quoted_path, time};
+use super::super::study_file::MeasuredArgs;
+use super::super::{Exit, Problem, trust};
 use super::request::{BEGIN, BisectRequest, BuildBy, MOST, PLACE, no_bisection};
 use super::search::{End, Search, Spent};
-use super::{git, outlook, view};
+use super::{git, view};
 use crate::state::whole_path;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
@@ -131,7 +130,7 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
     }
     let request = request(args)?;
     if args.dry_run {
-        outlook::print(&request, args.json, args.trust)?;
+        view::print_outlook(&request, args.json, args.trust)?;
         return Ok(Exit::Done);
     }
     let out = args.out.clone().unwrap_or_else(|| default_out("bisect", &tare_results::now()));
@@ -152,7 +151,7 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
 
 /// Announces what is left, and asks whether to begin if that is long.
 fn is_wanted(request: &BisectRequest, spent: Spent, args: &BisectArgs) -> Result<bool, Problem> {
-    let outlook = outlook::left(request, spent, args.trust)?;
+    let outlook = view::outlook_of_rest(request, spent, args.trust)?;
     outlook.announce(args.json);
     outlook.is_wanted(args.yes, || None)
 }

@@ -1,12 +1,11 @@
 //! Pairs of trials of two builds: each combination of two builds has a results directory, to which pairs are added.
 
-use super::super::ab_plan::pair_line;
-use super::super::ab_sides;
+use super::super::ab_sides::{self, pair_line};
 use super::super::execution::{RunOptions, begun_before, begun_in, execute, room_for_data};
 use super::super::interrupt::unless_interrupted;
 use super::super::output::{note, quoted_path};
-use super::super::rounds::RoundListener;
-use super::super::{Exit, Problem, ab_certificates, ab_together, plan_view, study_file, trust};
+use super::super::run_listener::RoundListener;
+use super::super::{Exit, Problem, ab_result, ab_together, plan_view, study_file, trust};
 use super::request::BisectRequest;
 use std::path::{Path, PathBuf};
 use tare_files::Folder;
@@ -117,7 +116,7 @@ impl Bench<'_> {
         let begun = Directory::begun(&path, trust::whose(self.options.trusted))?;
         let (plan, records) = (read_plan(&begun)?, read_trials(&begun)?);
         let rule = self.rule(&plan, two, Until::More(0))?;
-        Ok(Some(Measured { two, path, plan, records, rule, certified: ab_certificates::stored(&begun) }))
+        Ok(Some(Measured { two, path, plan, records, rule, certified: ab_result::stored_certificate(&begun) }))
     }
 
     /// Adds pairs of two built programs. Returns false when interrupted.
@@ -131,8 +130,8 @@ impl Bench<'_> {
         )?;
         let (plan, records) = (read_plan(directory.folder())?, read_trials(directory.folder())?);
         let metric = Ab::of(&plan, &records).and_then(|ab| ab.metric);
-        let certified = ab_certificates::of(&study, &plan, metric.as_deref());
-        if let Some(why) = ab_certificates::store(certified.as_ref(), &directory) {
+        let certified = ab_result::certified(&study, &plan, metric.as_deref());
+        if let Some(why) = ab_result::store_certificate(certified.as_ref(), &directory) {
             note(&why);
         }
         Ok(end.left == 0)

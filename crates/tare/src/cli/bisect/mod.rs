@@ -4,7 +4,6 @@ mod builds;
 mod command;
 mod git;
 mod measure;
-mod outlook;
 mod request;
 mod search;
 mod view;

@@ -1,9 +1,9 @@
 //! The request of a bisection, as stored in its directory: when resumed, it goes on under its original rule.
 
 use super::super::ab_sides::{self, Side};
-use super::super::measured::check_metrics;
-use super::super::output::quoted_path;
-use super::super::{Exit, Problem, ab_together, output};
+use super::super::output::{self, quoted_path};
+use super::super::study_file::check_metrics;
+use super::super::{Exit, Problem, ab_together};
 use crate::state::whole_path;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};

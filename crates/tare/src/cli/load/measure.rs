@@ -1,16 +1,19 @@
 //! Measures a load of `tare load`: once with a line per interval, or with `--out` as a study.
 
 use super::lines::{self, Prompt};
-use super::measured_system::MeasuredSystem;
 use super::oltp_args::ReportArgs;
-use super::request::LoadRequest;
+use super::other_views;
+use super::request::{LoadRequest, MeasuredSystem};
 use super::view::{self, Viewed};
-use super::{search_view, sql_view, stage, tpcc_view};
-use crate::cli::{Exit, Problem, output};
-use crate::trial::disturbance;
+use crate::cli::{Exit, Problem, execution, output};
+use crate::state::Host;
+use crate::trial::{running, samples};
 use tare_drive::capture::interference::OthersSeen;
+use tare_drive::sut::{SharedAffinities, SutWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::sessions::Reconnect;
-use tare_drive::workload::{AnyLoad, Driven};
+use tare_drive::workload::{self, AnyLoad, Driven, LoadContext, ServerAt, TrialSize};
+use tare_engine::Spinning;
+use tare_topology::{Machine, ResolvedPlacement};
 
 /// Measures the requested load and prints the result.
 ///
@@ -25,20 +28,20 @@ pub(crate) fn measure(request: LoadRequest<'_>, report: &ReportArgs, survives: b
     let (again, engine) = (request.target.clone(), request.engine);
     let reconnect = survives.then(|| Reconnect::new(move || engine.connect(&again)));
     let prompt = Prompt::new(&request, report, reconnect)?;
-    let driven = stage::measure(&request, &prompt)?;
+    let driven = drive(&request, &prompt)?;
     note_disturbance(&request, &driven);
     if request.args.searches() {
-        search_view::print(&measured_system, driven.searches.first().ok_or_else(no_sample)?, report.json)?;
+        other_views::print_search(&measured_system, driven.searches.first().ok_or_else(no_sample)?, report.json)?;
         return Ok(Exit::Done);
     }
     let (sample, judged, outage) = prompt.seen().ok_or_else(no_sample)?;
     let measured = driven.samples.first().ok_or_else(no_sample)?;
     let viewed = Viewed { measured_system: &measured_system, measured, sample: &sample, outage, report };
     match (&request.settings.workload.load, report.json) {
-        (AnyLoad::Sql(_), true) => output::document("tare-load-sql", &sql_view::document(&viewed))?,
-        (AnyLoad::Sql(_), false) => output::lines(&sql_view::words(&viewed))?,
-        (AnyLoad::Tpcc(_), true) => output::document("tare-load-tpcc", &tpcc_view::document(&viewed))?,
-        (AnyLoad::Tpcc(_), false) => output::lines(&tpcc_view::words(&viewed))?,
+        (AnyLoad::Sql(_), true) => output::document("tare-load-sql", &other_views::sql_document(&viewed))?,
+        (AnyLoad::Sql(_), false) => output::lines(&other_views::sql_words(&viewed))?,
+        (AnyLoad::Tpcc(_), true) => output::document("tare-load-tpcc", &other_views::tpcc_document(&viewed))?,
+        (AnyLoad::Tpcc(_), false) => output::lines(&other_views::tpcc_words(&viewed))?,
         (_, true) => output::document("tare-load", &view::document(&viewed))?,
         (_, false) => output::lines(&view::words(&viewed))?,
     }
@@ -60,11 +63,90 @@ pub(crate) fn measure(request: LoadRequest<'_>, report: &ReportArgs, survives: b
 fn note_disturbance(request: &LoadRequest<'_>, driven: &Driven) {
     let around = driven.samples.first().map(|measured| &measured.surroundings);
     let seen = around.map(|around| OthersSeen { covariates: around.covariates.clone(), users: around.users.clone() });
-    if let Some(reasons) = seen.and_then(|seen| disturbance::reasons(&request.sampling, &seen)) {
+    if let Some(reasons) = seen.and_then(|seen| samples::disturbance_reasons(&request.sampling, &seen)) {
         output::note(&format!("this measurement was disturbed: {reasons}; repeat it on a quieter machine"));
     }
 }
 
 fn no_sample() -> Problem {
     Problem::new(Exit::TrialFailed, "the load made no sample")
+}
+
+/// Drives one sample with the code of a trial, which binds threads, watches them and verifies their placement.
+/// Affinities are restored on every return, and after kill -9 by the next start.
+fn drive(request: &LoadRequest<'_>, prompt: &dyn workload::Host) -> Result<Driven, Problem> {
+    let LoadRequest { args, engine, target, .. } = request;
+    let (placement, threads, seed) = (placement(request)?, request.threads(), request.sampling.seed);
+    let spinning = request.settings.client.spin.then(Spinning::default);
+    let watch = WatchSettings {
+        placement,
+        chance_seed: seed,
+        memory: false,
+        schedule: false,
+        cache: false,
+        probe_share: None,
+        spinning: spinning.clone(),
+    };
+    let held = AffinityGuard::take(&watch.placement)?;
+    let stage = LoadContext {
+        engine: engine.name(),
+        dialect: engine.dialect(),
+        server: None,
+        connect: &|| {
+            let mut session = engine.connect(target)?;
+            session.set_spinning(spinning.clone());
+            Ok(session)
+        },
+        server_at: ServerAt::of(&target.address),
+        threads,
+        seed,
+        counts: TrialSize {
+            samples: 1,
+            warmup_s: args.warmup_s(),
+            sample_s: args.sample_s(),
+            extra: false,
+            threads,
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+        },
+        settle: &workload::Settle::default(),
+        turns: None,
+        settled: None,
+        placement: &watch,
+        watch: SutWatch::new(SystemUnderTest::running(None), watch.clone()).journalled(held.affinities.clone()),
+        host: prompt,
+        cache: crate::state::cache_directory()?,
+    };
+    let driven = request.settings.workload.load.load().drive(stage);
+    running::put_back(held.affinities.as_ref())?;
+    driven.map_err(|e| request.failed(e))
+}
+
+fn placement(LoadRequest { settings, target, .. }: &LoadRequest<'_>) -> Result<ResolvedPlacement, Problem> {
+    let placement = settings
+        .placement
+        .resolve(&Machine::this()?, settings.workload.threads)
+        .map_err(|e| Problem::new(Exit::Machine, e.to_string()).advice("see what this machine has with: tare topo"))?;
+    if running::binds_server(&placement) && !target.address.is_here() {
+        return Err(Problem::new(
+            Exit::Usage,
+            format!("--server places threads, but {} is another host", target.address),
+        )
+        .expected("a server on this machine, by its socket or a loopback address")
+        .advice("leave out --server, --background and --pairing, or run tare on the server's machine"));
+    }
+    Ok(placement)
+}
+
+/// Held while threads of another user's server are bound: locks the machine and journals the original affinities.
+struct AffinityGuard {
+    affinities: Option<SharedAffinities>,
+    _host: Option<Host>,
+}
+
+impl AffinityGuard {
+    /// Locks the machine if the placement binds server threads; first restores what a killed run left.
+    fn take(placement: &ResolvedPlacement) -> Result<Self, Problem> {
+        let host = if running::binds_server(placement) { Some(execution::take_host()?) } else { None };
+        Ok(Self { affinities: running::affinities(placement)?, _host: host })
+    }
 }

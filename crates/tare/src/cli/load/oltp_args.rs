@@ -1,8 +1,6 @@
 //! The options of `tare load`, with their help texts. sysbench's names are accepted too, with - or _ between words.
 
-use super::options::{Chosen, KeyOption, KeyOptions, switch};
-use super::run_args::RunArgs;
-use super::server_args::ServerArgs;
+use super::options::{Chosen, KeyOption, KeyOptions, RunArgs, ServerArgs, switch};
 use clap::Args;
 use std::fmt;
 use std::path::PathBuf;

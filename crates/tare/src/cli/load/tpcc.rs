@@ -1,15 +1,16 @@
-//! `tare load tpcc`: TPC-C's transactions against any running server.
+//! `tare load tpcc`: TPC-C's transactions against any running server, and the options with their help texts.
 
+use super::lines::{dropped, filled};
 use super::measure::measure;
+use super::oltp_args::ReportArgs;
+use super::options::{Chosen, KeyOption, KeyOptions, RunArgs, ServerArgs};
+use super::other_views::{Looked, NOT_OFFICIAL};
 use super::request::LoadRequest;
-use super::rows::{dropped, filled};
-use super::tpcc_args::{TpccArgs, TpccCommand};
-use super::tpcc_view::{Looked, NOT_OFFICIAL};
 use crate::cli::{Exit, Problem, interrupt, output};
+use clap::{Args, ValueEnum};
 use std::time::{Duration, Instant};
-use tare_drive::workload::SessionError;
 use tare_drive::workload::tpcc::{self, CONDITIONS, Checked, Fill, TpccError, TpccSettings};
-use tare_drive::workload::{AnyLoad, Load};
+use tare_drive::workload::{AnyLoad, Load, SessionError};
 use tare_engine::Session;
 use tare_text::count;
 
@@ -122,3 +123,61 @@ fn has_data(of: &TpccSettings, session: &mut dyn Session) -> Result<(), Problem>
         Problem::new(Exit::Usage, e.to_string()).advice(advice)
     })
 }
+
+/// Run TPC-C's tables and transactions on any running server; the results are not official TPC-C results and not
+/// comparable with them
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP, next_line_help = true)]
+pub(crate) struct TpccArgs {
+    /// run: measure; prepare: create and fill the tables; check: check the standard's consistency conditions; cleanup:
+    /// drop the tables
+    #[arg(value_name = "COMMAND", value_enum, default_value_t = TpccCommand::Run, hide_possible_values = true)]
+    command: TpccCommand,
+    #[command(flatten)]
+    keys: Chosen<TpccKeys>,
+    #[command(flatten)]
+    run: RunArgs,
+    #[command(flatten)]
+    report: ReportArgs,
+    #[command(flatten)]
+    server: ServerArgs,
+}
+
+#[derive(Debug)]
+struct TpccKeys;
+
+impl KeyOptions for TpccKeys {
+    const OPTIONS: &'static [KeyOption] = &[
+        KeyOption::new("warehouses", "workload", "warehouses"),
+        KeyOption { value: "SHARE", taken: &["tpcc-scale"], ..KeyOption::new("scale", "workload", "tpcc_scale") },
+        KeyOption::new("keying", "workload", "keying"),
+    ];
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum TpccCommand {
+    /// Measure
+    Run,
+    /// Create and fill the tables
+    Prepare,
+    /// Check the standard's twelve consistency conditions in the tables
+    Check,
+    /// Drop the tables
+    Cleanup,
+}
+
+const AFTER_HELP: &str = "\
+Each progress line has nopm (new orders per minute), transactions of all kinds per second, queries and a percentile of \
+all latencies. err/s counts deadlocks and similar errors, after which the same transaction is repeated. The mix is the \
+standard's, for every thread: of 100 transactions 45 are new orders, 43 payments and 4 of each other kind.
+
+Examples:
+  tare load tpcc prepare --engine mariadb --socket /run/mysqld/mysqld.sock \\
+      --warehouses 4
+  tare load tpcc --engine mariadb --socket /run/mysqld/mysqld.sock \\
+      --warehouses 4 --threads 8 --time 5m
+  tare load tpcc check --engine mariadb --socket /run/mysqld/mysqld.sock \\
+      --warehouses 4
+  tare load tpcc --engine postgresql --host 127.0.0.1 --warehouses 4 \\
+      --threads 8 --out before --repeat 5
+  tare load tpcc cleanup --engine mariadb --socket /run/mysqld/mysqld.sock";

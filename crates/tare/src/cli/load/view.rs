@@ -1,15 +1,16 @@
 //! The result of `tare load`, as JSON and as text.
 
-use super::measured_system::MeasuredSystem;
 use super::oltp_args::ReportArgs;
-use super::threads;
+use super::request::MeasuredSystem;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use tare_cpuset::CpuSet;
 use tare_drive::workload::Measured;
 use tare_drive::workload::sessions::Outage;
 use tare_findings::client_limit::LongestStall;
 use tare_load::{Latencies, LatencyMs, Sample, Slice};
 use tare_report::words::client_limit;
+use tare_results::schema::{ThreadClass, ThreadRecord};
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_results::statement_errors;
 use tare_text::{count, object};
@@ -233,7 +234,35 @@ pub(crate) fn words(viewed: &Viewed<'_>) -> String {
     for line in limit.into_iter().chain(LongestStall::of(&seen).as_ref().map(client_limit::stall_words)) {
         text.push_str(&format!("! {line}\n"));
     }
-    text + &threads::words(&measured.surroundings.threads)
+    text + &thread_lines(&measured.surroundings.threads)
+}
+
+/// Pairs that are printed; `--json` lists all of them.
+const THREADS_SHOWN: usize = 16;
+
+/// One line per connection; empty if no thread was watched.
+fn thread_lines(threads: &[ThreadRecord]) -> String {
+    let clients: Vec<_> = threads.iter().filter(|thread| thread.class == ThreadClass::Client).collect();
+    let mut text = String::new();
+    for client in clients.iter().take(THREADS_SHOWN) {
+        let number = client.pair.map_or(String::new(), |pair| format!(" {pair}"));
+        text += &format!("client{number:<8}thread {}", place(client));
+        let serves = |thread: &&ThreadRecord| thread.class == ThreadClass::Connection && thread.pair == client.pair;
+        match threads.iter().find(serves) {
+            Some(server) => text += &format!("; served by {} {}\n", server.name, place(server)),
+            None => text += "; its server thread is not visible from here\n",
+        }
+    }
+    if clients.len() > THREADS_SHOWN {
+        text += &format!("... and {} more: --json has them all\n", count(clients.len() - THREADS_SHOWN, "client"));
+    }
+    text
+}
+
+fn place(thread: &ThreadRecord) -> String {
+    let seen: CpuSet = thread.seen_cpus.keys().map(|cpu| *cpu as u32).collect();
+    let moves = count(thread.migrations as usize, "move");
+    format!("{}: CPUs allowed {}, seen {seen}, {moves}", thread.tid, thread.allowed_cpus)
 }
 
 #[cfg(test)]
@@ -279,5 +308,41 @@ mod tests {
         assert_eq!(lines[3], format!("       1.007 |{} 80", "*".repeat(40)));
         assert_eq!(lines[4], format!("       1.996 |{:<40} 1", "*"));
         assert_eq!(lines.len(), 5, "{text}");
+    }
+
+    fn thread(class: ThreadClass, pair: usize, allowed: &str, seen: &[usize]) -> ThreadRecord {
+        ThreadRecord {
+            class,
+            pair: Some(pair),
+            pid: 1,
+            tid: 100 + pair as u32,
+            name: "mariadbd".into(),
+            allowed_cpus: allowed.parse().unwrap(),
+            seen_cpus: seen.iter().map(|cpu| (*cpu, 5)).collect(),
+            migrations: 2,
+            ..ThreadRecord::default()
+        }
+    }
+
+    #[test]
+    fn every_client_is_printed_next_to_its_server_thread() {
+        let threads = [
+            thread(ThreadClass::Client, 0, "0-1", &[0, 1]),
+            thread(ThreadClass::Client, 1, "1", &[1]),
+            thread(ThreadClass::Connection, 0, "2", &[2]),
+        ];
+        let text = thread_lines(&threads);
+        let lines: Vec<&str> = text.lines().collect();
+        let first = "client 0      thread 100: CPUs allowed 0-1, seen 0-1, 2 moves; served by mariadbd 100: CPUs allowed 2, \
+                     seen 2, 2 moves";
+        assert_eq!(lines[0], first);
+        assert!(lines[1].ends_with("; its server thread is not visible from here"), "{text}");
+        assert_eq!(thread_lines(&[]), "");
+    }
+
+    #[test]
+    fn the_first_of_many_clients_are_shown_and_the_rest_counted() {
+        let many: Vec<_> = (0..40).map(|pair| thread(ThreadClass::Client, pair, "0", &[0])).collect();
+        assert!(thread_lines(&many).ends_with("... and 24 clients more: --json has them all\n"));
     }
 }

@@ -1,10 +1,14 @@
-//! Decides which samples were disturbed: the rules of docs/noise.md, each with the source of its threshold.
+//! Which samples count: whose figures are valid, because a user's program or another host may report any value, and
+//! which were disturbed, by the rules of docs/noise.md, each with the source of its threshold.
 //!
 //! Pressure (PSI) is recorded but not a rule: two of the benchmark's own threads on one CPU cause it by design.
 
+use super::TrialError;
+use std::collections::BTreeSet;
 use tare_drive::capture::interference::OthersSeen;
 use tare_results::covariate::{FOREIGN_FRACTION, Unbounded, unbounded};
-use tare_results::schema::{Outcome, TrialRecord};
+use tare_results::metric::{self, Better};
+use tare_results::schema::{Outcome, SampleRecord, TrialRecord};
 use tare_study::language::settings::Sampling;
 
 /// Seconds of CPU time below which no limit applies, whatever the fraction: clock ticks of 10 ms cannot resolve less.
@@ -12,7 +16,7 @@ const FOREIGN_LEAST_S: f64 = 0.1;
 const NAMED: usize = 3;
 
 /// The programs that took CPU time, if together they exceeded the limit; else none.
-pub(crate) fn programs(sampling: &Sampling, seen: &OthersSeen) -> Vec<(String, f64)> {
+pub(crate) fn disturbing_programs(sampling: &Sampling, seen: &OthersSeen) -> Vec<(String, f64)> {
     match foreign(sampling, seen) {
         Some(_) => seen.users.iter().map(|(name, _, cpus)| (name.clone(), *cpus)).collect(),
         None => Vec::new(),
@@ -27,12 +31,12 @@ fn foreign(sampling: &Sampling, seen: &OthersSeen) -> Option<(f64, f64)> {
 }
 
 /// Why a sample is disturbed; `None` if it is clean.
-pub(crate) fn judge(sampling: &Sampling, sample: usize, seen: &OthersSeen) -> Option<String> {
-    reasons(sampling, seen).map(|reasons| format!("sample {sample}: {reasons}"))
+pub(crate) fn judge_disturbance(sampling: &Sampling, sample: usize, seen: &OthersSeen) -> Option<String> {
+    disturbance_reasons(sampling, seen).map(|reasons| format!("sample {sample}: {reasons}"))
 }
 
 /// The same without the number of the sample.
-pub(crate) fn reasons(sampling: &Sampling, seen: &OthersSeen) -> Option<String> {
+pub(crate) fn disturbance_reasons(sampling: &Sampling, seen: &OthersSeen) -> Option<String> {
     let value = |name: &str| seen.covariates.get(name);
     let percent = |fraction: f64| format!("{:.1}%", fraction * 100.0);
     let mut reasons = Vec::new();
@@ -74,7 +78,7 @@ pub(crate) fn reasons(sampling: &Sampling, seen: &OthersSeen) -> Option<String> 
 
 /// Marks a measured trial as disturbed. It goes back to the end of the schedule unless no attempt is left: then it
 /// counts, because the machine is disturbed every time, and the record keeps the reason.
-pub(crate) fn mark(record: &mut TrialRecord, reasons: &[String], attempts: u32) {
+pub(crate) fn mark_disturbed(record: &mut TrialRecord, reasons: &[String], attempts: u32) {
     if record.outcome != Outcome::Ok || reasons.is_empty() {
         return;
     }
@@ -82,6 +86,46 @@ pub(crate) fn mark(record: &mut TrialRecord, reasons: &[String], attempts: u32) 
     if record.attempt < attempts {
         record.outcome = Outcome::Disturbed;
     }
+}
+
+/// More events per second than any client can complete: one transaction or query per nanosecond.
+const MOST_PER_S: f64 = 1e9;
+
+/// Fails the trial if a figure is no number or impossible, or a throughput not above 0. `done` is the operation count.
+pub(super) fn check_figures(sample: &SampleRecord, done: Option<f64>, threads: usize) -> Result<(), TrialError> {
+    let most = MOST_PER_S * threads as f64;
+    let is_result = |name: &str, value: f64| {
+        let described = metric::describe(name);
+        let is_work = described.unit == "1/s" || described.is_primary() && described.better == Better::Higher;
+        // The meaning of the study's own metrics is unknown, and tare itself counts the rounds of the counters.
+        let is_known = metric::is_declared(name) && name != metric::ROUNDS_PER_S.name();
+        let possible = match described.unit {
+            "1/s" if is_known => 0.0..=most,
+            "1/min" if is_known => 0.0..=60.0 * most,
+            "s" | "ms" | "us" | "ns" | "bytes" if is_known => 0.0..=f64::MAX,
+            _ => f64::MIN..=f64::MAX,
+        };
+        possible.contains(&value) && (value > 0.0 || !is_work)
+    };
+    let none =
+        |metric: &str, value| Err(TrialError::NoResult { sample: sample.sample, metric: metric.to_owned(), value });
+    if let Some(done) = done.filter(|done| !(0.0..=most * sample.elapsed_s).contains(done)) {
+        return none("the number of transactions", done);
+    }
+    match sample.metrics.iter().find(|(name, value)| !is_result(name, **value)) {
+        Some((name, value)) => none(name, *value),
+        None => Ok(()),
+    }
+}
+
+/// Records the programs of a sample's client: they must be the same in all samples of a trial.
+pub(super) fn note_client(programs: BTreeSet<String>, record: &mut TrialRecord) -> Result<(), TrialError> {
+    if record.client_programs.is_empty() {
+        record.client_programs = programs;
+    } else if record.client_programs != programs {
+        return Err(TrialError::ClientExchanged);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -106,7 +150,7 @@ mod tests {
             &[("server_swapped_bytes", 0.0), ("suspended_s", 0.000_1), ("stopped_processes", 0.0), ("stopped_s", 0.09)],
         ];
         for values in quiet {
-            assert_eq!(judge(&sampling, 0, &seen(values)), None, "{values:?}");
+            assert_eq!(judge_disturbance(&sampling, 0, &seen(values)), None, "{values:?}");
         }
         let loud: [(&[(&str, f64)], &str); 7] = [
             (&[("steal_fraction", 0.031)], "hypervisor took 3.1%"),
@@ -118,11 +162,34 @@ mod tests {
             (&[("server_stopped_s", 0.11)], "the server stood still for 0.11 s"),
         ];
         for (values, words) in loud {
-            let reason = judge(&sampling, 3, &seen(values)).unwrap();
+            let reason = judge_disturbance(&sampling, 3, &seen(values)).unwrap();
             assert!(reason.starts_with("sample 3: ") && reason.contains(words), "{reason}");
         }
         let off = Sampling { steal_limit: Limit(None), foreign_cpu_limit: Limit(None), ..sampling };
         let all = seen(&[("steal_fraction", 0.9), ("foreign_cpu_fraction", 0.9), ("foreign_cpu_s", 9.0)]);
-        assert_eq!(judge(&off, 0, &all), None);
+        assert_eq!(judge_disturbance(&off, 0, &all), None);
+    }
+
+    #[test]
+    fn figures_that_no_client_can_achieve_are_refused() {
+        let says = |name: &str, value: f64| {
+            let metrics = [(name.to_owned(), value)].into();
+            check_figures(&SampleRecord { elapsed_s: 2.0, metrics, ..SampleRecord::default() }, None, 4)
+        };
+        for name in ["tps", "qps", "nopm"] {
+            for wrong in [0.0, -1.0, 1e308, f64::NAN, f64::INFINITY] {
+                let message = says(name, wrong).unwrap_err().to_string();
+                assert!(message.starts_with(&format!("sample 0 has no result: {name} is {wrong:?};")), "{message}");
+            }
+            assert!(says(name, 3.9e9).is_ok(), "four threads");
+        }
+        assert!(says("tps", 4.1e9).is_err() && says("latency_ms_p99", -0.5).is_err());
+        for fine in [("rounds_per_s", 1e11), ("bytes_per_s", 1e308), ("offset_ms", -1.0), ("loss", -1.0), ("tpmC", 0.0)]
+        {
+            assert!(says(fine.0, fine.1).is_ok(), "{fine:?}");
+        }
+        let counted = |done| check_figures(&SampleRecord { elapsed_s: 2.0, ..SampleRecord::default() }, Some(done), 4);
+        assert!(counted(0.0).is_ok() && counted(7.9e9).is_ok());
+        assert!([-1.0, 8.1e9, f64::INFINITY, f64::NAN].into_iter().all(|done| counted(done).is_err()));
     }
 }
