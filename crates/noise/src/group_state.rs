@@ -1,8 +1,40 @@
-//! Whether the kernel killed processes of a control group because it had no memory left. The limit of the group is then
-//! the reason of an error that otherwise says only that a process received SIGKILL.
+//! What happened to the control groups of a server: whether they are frozen, as by `docker pause`, and whether the
+//! kernel killed processes because a group had no memory left.
 
+use crate::control_group::hierarchies;
 use crate::memory_group::{killed, kills, limit_files_of, number};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+use tare_cpuset::observe::proc_text;
+
+/// The groups of a process that can be frozen, also with a group above (`cgroup.freeze`, version 1: `freezer.state`).
+#[derive(Debug, Default)]
+pub struct Freezers(Vec<File>);
+
+impl Freezers {
+    /// Those of a process; none that this process cannot see.
+    pub fn of(pid: i32) -> Self {
+        let texts = ["/proc/self/mountinfo", &format!("/proc/{pid}/cgroup")].map(proc_text);
+        let [Ok(mounts), Ok(own)] = texts else { return Self::default() };
+        let files = hierarchies(&mounts).into_iter().filter_map(|hierarchy| {
+            let (controller, file) =
+                if hierarchy.version == 2 { ("", "cgroup.events") } else { ("freezer", "freezer.state") };
+            File::open(hierarchy.own_group(&own, controller)?.join(file)).ok()
+        });
+        Self(files.collect())
+    }
+
+    /// Whether one of them is frozen now. Reads a small file of each.
+    pub fn are_frozen(&self) -> bool {
+        self.0.iter().any(|file| {
+            let mut text = [0; 256];
+            let length = file.read_at(&mut text, 0).unwrap_or(0);
+            let mut lines = text[..length].split(|byte| *byte == b'\n');
+            lines.any(|line| line == b"frozen 1" || line == b"FROZEN")
+        })
+    }
+}
 
 /// Version 1 reports a group without a limit as one of 2^63 bytes, rounded down to a page.
 const UNLIMITED: u64 = 1 << 62;
@@ -10,7 +42,8 @@ const UNLIMITED: u64 = 1 << 62;
 /// The machine's own count.
 const MACHINE: &str = "/proc/vmstat";
 
-/// The kills in the control group of this process, from now on; on the whole machine if its group counts none.
+/// The kills in the control group of this process, from now on; on the whole machine if its group counts none. The
+/// limit of the group is then the reason of an error that otherwise says only that a process received SIGKILL.
 #[derive(Debug, Clone)]
 pub struct OomKills {
     group: Option<PathBuf>,
