@@ -7,7 +7,7 @@ use clap::Args;
 use std::path::{Path, PathBuf};
 use tare_files::Audience;
 use tare_findings::compare::{self, CompareError, Comparison, Gate, Losses, ManyComparison, Note, Options, Side, rows};
-use tare_report::export::changes::Judged;
+use tare_report::export::documents::Judged;
 use tare_report::terminal::{self, Style};
 use tare_report::{html, json, words};
 use tare_results::Results;

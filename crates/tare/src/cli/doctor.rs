@@ -14,7 +14,7 @@ use tare_findings::confidence::CONFIDENCE;
 use tare_noise::System;
 use tare_noise::doctor::{Diagnosis, Drift, Finding, Jitter, Options, Severity, examine};
 use tare_report::terminal::{Style, wrap};
-use tare_report::words::weight as words;
+use tare_report::words::steadiness as words;
 use tare_stats::plan::trials_to_show;
 use tare_text::{count, object, percent};
 
@@ -96,7 +96,7 @@ fn weighed(found: &StudyWeight, style: Style) -> String {
     let (Some(found), Some(text)) = (found, text) else {
         return wrap(style, "\n", "", &format!("The samples of {study} have no spread that a probe could explain."));
     };
-    let measured = wrap(style, "", "", &format!("{study}: {}.", words::measured(found)));
+    let measured = wrap(style, "", "", &format!("{study}: {}.", words::measured_probes(found)));
     format!("\n{measured}{}", wrap(style, "", "", text))
 }
 

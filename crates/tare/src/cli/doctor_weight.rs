@@ -9,7 +9,7 @@ use super::{Exit, Problem, interrupt, results_problem, trust};
 use serde::Serialize;
 use tare_findings::probes::can_move;
 use tare_findings::weight::{self, Weight};
-use tare_report::words::weight as words;
+use tare_report::words::steadiness as words;
 use tare_results::probe::ProbeUse;
 use tare_study::language::limit::Limit;
 use tare_study::language::parse::Overrides;
@@ -48,7 +48,7 @@ pub(crate) fn measure(
     let study = file.parse(&Overrides { engine: engine.map(str::to_owned), ..Overrides::default() })?;
     let Some(_host) = unless_interrupted(host(wait))? else { return Ok(None) };
     let Some(found) = of_samples(&study, &machine, samples, &RunOptions::of(true, false))? else { return Ok(None) };
-    let text = found.as_ref().map(words::advice);
+    let text = found.as_ref().map(words::probe_advice);
     let line =
         found.as_ref().and_then(|found| found.probe).map(|probe| format!("sampling.probe = \"{}\"", probe.word()));
     Ok(Some(StudyWeight { study: name.to_owned(), found, text, line }))
@@ -73,7 +73,7 @@ pub(crate) fn choose(
     note("measuring for about a minute whether a probe helps here");
     let Some(found) = of_samples(study, machine, None, options)? else { return Ok(None) };
     let used = found.as_ref().and_then(|found| found.probe).map_or(ProbeUse::Off, ProbeUse::AdjustBy);
-    Ok(Some((used, words::chosen(found.as_ref()))))
+    Ok(Some((used, words::chosen_probe(found.as_ref()))))
 }
 
 /// Measures so many samples of a study's base with all probes; `None` when interrupted.

@@ -8,7 +8,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use tare_files::Audience;
 use tare_findings::compare::{Gate, Losses};
-use tare_report::export::changes::{Judged, annotations, markdown};
+use tare_report::export::documents::{Judged, annotations, markdown};
 
 pub(crate) struct GithubSummary<'a> {
     pub base: &'a str,

@@ -9,7 +9,7 @@ use clap::Args;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use tare_findings::history::{self, HistoryError, NotAdded, Options, Run};
-use tare_report::export::format::Format;
+use tare_report::export::write::Format;
 use tare_report::terminal::{self, Style};
 use tare_report::{html, json};
 

@@ -1,16 +1,23 @@
-//! The page of `tare compare A B C ... --html`: relative changes as a heat map, and in a table with intervals.
+//! The pages of comparisons: of several sides with the first, of published claims with the measured figures, and of the
+//! runs of a history with those before them.
 
-use super::document::document;
-use super::scroll::scroll;
+use super::document::{Head, document, drawn, either, row, scroll, table};
 use crate::charts::heat::{self, Figures, Heat};
+use crate::charts::marks::Frame;
+use crate::charts::ratios::{self, ClaimLine};
+use crate::charts::{alone, history};
 use crate::figures::{change, changes_of};
-use crate::words;
+use crate::tables;
+use crate::words::{self, reproduce};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
-use tare_findings::compare::ConditionPair;
 use tare_findings::compare::groups::letters;
-use tare_findings::compare::{AgainstFirst, Grouped, InGroups, ManyComparison};
+use tare_findings::compare::{AgainstFirst, ConditionPair, Grouped, InGroups, ManyComparison};
+use tare_findings::history::{History, MetricHistory};
+use tare_findings::reproduce::{Claimed, Figure, Reproduced};
+use tare_results::claim::Published;
 use tare_results::metric::{self, Better};
+use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
 
 pub fn changes(found: &ManyComparison, min_effect: f64) -> String {
@@ -38,7 +45,7 @@ pub fn changes(found: &ManyComparison, min_effect: f64) -> String {
                         " is among them, without a change of its own."
                     }
                 }
-                (rows(found))
+                (change_rows(found))
             }
         }
         footer { p { "Drawn by tare " (env!("CARGO_PKG_VERSION")) "." } }
@@ -109,7 +116,7 @@ fn says_something(row: &AgainstFirst) -> bool {
     row.metric.judged || differs || !(metric::describe(name).is_detail() || metric::is_further(name))
 }
 
-fn rows(found: &ManyComparison) -> Markup {
+fn change_rows(found: &ManyComparison) -> Markup {
     let by = found.metrics.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|adjusted| adjusted.by.clone());
     let interval = |ci: Option<_>| ci.map_or("–".to_owned(), changes_of);
     let shown: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| says_something(row)).collect();
@@ -157,5 +164,120 @@ fn rows(found: &ManyComparison) -> Markup {
                 } } }
             }
         }))
+    }
+}
+
+/// Claims with the folder of the experiment that tests each.
+pub fn claims(claimed: &[(&str, &Claimed)]) -> String {
+    let all = || claimed.iter().map(|(_, own)| *own);
+    let figures = || all().filter_map(|own| Some((own, figure_of(own)?)));
+    let is_ratio = |own: &Claimed| own.claim.measure.is_ratio();
+    let ratios: Vec<ClaimLine> = figures().filter(|(own, _)| is_ratio(own)).map(|(own, f)| line(own, f, 1.0)).collect();
+    let others = figures().filter(|(own, _)| !is_ratio(own)).filter_map(|(own, f)| match own.claim.published {
+        Published::Value(published) if published > 0.0 => Some(line(own, f, published)),
+        _ => None,
+    });
+    let others: Vec<ClaimLine> = others.collect();
+    document(
+        "published claims",
+        &html! {
+            header {
+                p.study { "tare · published claims" }
+                h1 { (reproduce::sentence(all().map(|own| own.verdict.as_ref()))) }
+            }
+            main {
+                @if !ratios.is_empty() || !others.is_empty() {
+                    section {
+                        p.note {
+                            "Shaded: the figures with which a claim holds here, fixed before the run. Diamond: what was "
+                            "published. Dot: what was measured here, with its 95% interval; a bar where this is not decisive."
+                        }
+                        (picture("Ratios", "ratio B / A", &ratios))
+                        (picture("Values, as parts of the published ones", "here / published", &others))
+                    }
+                }
+                section { h2 { "Every claim" } (claim_rows(claimed)) }
+            }
+            footer { p { "Drawn by tare " (env!("CARGO_PKG_VERSION")) "." } }
+        },
+    )
+}
+
+fn picture(title: &str, what: &str, lines: &[ClaimLine]) -> Markup {
+    let [wide, slim] = ratios::draw_claims(title, what, lines);
+    html! { @if !lines.is_empty() { figure { figcaption { (title) } (either(title, &wide, &slim)) } } }
+}
+
+fn figure_of(own: &Claimed) -> Option<&Figure> {
+    match own.verdict.as_ref()? {
+        Reproduced::Holds(figure) | Reproduced::DoesNotHold(figure) => Some(figure),
+        Reproduced::NotDecided(open) => open.figure.as_ref(),
+        Reproduced::CannotBeTested(_) => None,
+    }
+}
+
+fn line(own: &Claimed, figure: &Figure, unit: f64) -> ClaimLine {
+    let claim = &own.claim;
+    ClaimLine {
+        name: claim.name.clone(),
+        published: match claim.published {
+            Published::Ratio(figure) | Published::Value(figure) => Some(figure / unit),
+            Published::Direction(_) => None,
+        },
+        holds: Interval { low: claim.holds.from / unit, high: claim.holds.to / unit },
+        here: figure.value / unit,
+        ci: figure.ci.map(|ci| ci.map(|end| end / unit)),
+        verdict: reproduce::verdict(own.verdict.as_ref()),
+        decided: matches!(own.verdict, Some(Reproduced::Holds(_) | Reproduced::DoesNotHold(_))),
+    }
+}
+
+fn claim_rows(claimed: &[(&str, &Claimed)]) -> Markup {
+    let heads = [Head::L("claim"), Head::L("published by"), Head::R("published"), Head::L("verdict"), Head::L("here")];
+    let rows = claimed.iter().map(|(folder, own)| {
+        let claim = &own.claim;
+        let name = html! {
+            @if figure_of(own).is_some() { a href={ "./" (folder) "/report.html" } { (claim.name) } } @else { (claim.name) }
+            br; small { (claim.text) }
+        };
+        let here = own.verdict.as_ref().map_or_else(String::new, |found| reproduce::behind_verdict(claim, found));
+        let verdict = reproduce::verdict(own.verdict.as_ref());
+        row![name, claim.source, reproduce::published(claim), verdict, here]
+    });
+    table("Table of claims", &heads, rows)
+}
+
+pub fn history_picture(found: &History) -> String {
+    alone::standalone(&history::draw(&found.lines, &Frame::WIDE).into_string())
+}
+
+/// The page: the chart, and the content of the terminal output.
+pub fn history_page(found: &History, margin: Option<f64>) -> String {
+    let [wide, slim] = [Frame::WIDE, Frame::SLIM].map(|frame| history::draw(&found.lines, &frame));
+    let gate = margin.and_then(|margin| words::history_gate(found, margin));
+    document(
+        "history",
+        &html! {
+            header {
+                p.study { "tare · history" }
+                h1 { (words::history_sentence(found)) }
+                @if let Some(gate) = gate { p { strong { (gate) } } }
+            }
+            main {
+                section { figure { (either("Runs in the order of time", &wide, &slim)) } }
+                @for line in &found.lines { section { (of_line(line)) } }
+                section { @for message in words::history(found) { p.note { (message) } } }
+            }
+            footer { p { "Drawn by tare " (env!("CARGO_PKG_VERSION")) "." } }
+        },
+    )
+}
+
+fn of_line(line: &MetricHistory) -> Markup {
+    let name = format!("{}, {}", line.condition, line.name);
+    html! {
+        h2 { (name) }
+        (drawn(&format!("Table of {name}"), None, &tables::segments(line)))
+        @for message in words::line(line) { p { (message) } }
     }
 }
