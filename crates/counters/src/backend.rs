@@ -1,7 +1,12 @@
-//! How an add finds the row that it writes to.
+//! How an add finds the row that it writes to, and on which NUMA nodes the rows are.
 
+use crate::rows::Rows;
+#[cfg(loom)]
+use loom::sync::atomic::{AtomicUsize, Ordering};
 use std::fmt;
 use std::str::FromStr;
+#[cfg(not(loom))]
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Environment variable that names the backend to use, instead of the one chosen by probing.
 pub const BACKEND_VARIABLE: &str = "TARE_COUNTERS_BACKEND";
@@ -74,6 +79,70 @@ impl FromStr for Backend {
             .into_iter()
             .find(|backend| backend.name() == text)
             .ok_or_else(|| UnknownBackend { given: text.to_owned() })
+    }
+}
+
+#[cfg(not(loom))]
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+#[cfg(not(loom))]
+thread_local!(static STRIPE: std::cell::Cell<usize> = const { std::cell::Cell::new(usize::MAX) });
+
+// loom starts each execution of a model from scratch, so its statics must be reset too.
+#[cfg(loom)]
+loom::lazy_static!(static ref NEXT: AtomicUsize = AtomicUsize::new(0););
+#[cfg(loom)]
+loom::thread_local!(static STRIPE: std::cell::Cell<usize> = std::cell::Cell::new(usize::MAX));
+
+/// The stripe of the calling thread; 0 in a thread whose thread-locals are already being destroyed.
+#[inline]
+pub(crate) fn stripe_of_thread() -> usize {
+    STRIPE
+        .try_with(|stripe| {
+            if stripe.get() == usize::MAX {
+                stripe.set(NEXT.fetch_add(1, Ordering::Relaxed));
+            }
+            stripe.get()
+        })
+        .unwrap_or(0)
+}
+
+/// How many rows of a set were bound to the NUMA node of their CPU. Binding is optional: where the kernel or a
+/// container forbids it, the set works the same, only slower.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Placement {
+    /// Rows bound to the node of their CPU.
+    pub bound: usize,
+    /// Rows of CPUs whose node is not known (offline, or a machine without nodes).
+    pub nodeless: usize,
+    /// Rows that the kernel refused to bind.
+    pub refused: usize,
+    /// The kernel's reason for the first refusal.
+    pub reason: Option<String>,
+}
+
+impl Placement {
+    /// Binds row c to the node of CPU c.
+    pub(crate) fn bind(rows: &Rows, node_of: &[Option<u32>]) -> Self {
+        let mut placement = Self::default();
+        for (row, node) in node_of.iter().enumerate() {
+            match node.map(|node| (node, rows.bind(row, node))) {
+                None => placement.nodeless += 1,
+                Some((_, Ok(()))) => placement.bound += 1,
+                Some((node, Err(error))) => {
+                    placement.refused += 1;
+                    placement.reason.get_or_insert_with(|| format!("row of CPU {row} to node {node}: {error}"));
+                }
+            }
+        }
+        placement
+    }
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bound, nodeless, refused, reason } = self;
+        write!(f, "{bound} rows bound, {nodeless} without a node, {refused} refused")?;
+        reason.as_ref().map_or(Ok(()), |reason| write!(f, " ({reason})"))
     }
 }
 

@@ -70,9 +70,6 @@
 mod backend;
 mod counter;
 pub mod cpus;
-mod error;
-mod placement;
-mod pool;
 mod probe;
 mod rows;
 #[cfg(all(
@@ -92,16 +89,13 @@ mod rseq;
 mod rseq;
 mod set;
 mod snapshot;
-mod stripe;
 
-pub use backend::{BACKEND_VARIABLE, Backend, UnknownBackend};
+pub use backend::{BACKEND_VARIABLE, Backend, Placement, UnknownBackend};
 pub use counter::{Counter, UpDownCounter};
-pub use error::Error;
-pub use placement::Placement;
 #[doc(hidden)]
 pub use rows::Rows;
 pub use set::CounterSet;
-pub use snapshot::{PerCpu, PerNode, Snapshot};
+pub use snapshot::{Error, PerCpu, PerNode, Snapshot};
 
 /// Runs the examples of the README as tests.
 #[cfg(doctest)]

@@ -1,8 +1,8 @@
 //! Probes once which backends work here; the answer does not change during the life of the process.
 
 use crate::backend::{BACKEND_VARIABLE, Backend};
-use crate::error::Error;
 use crate::rseq;
+use crate::snapshot::Error;
 use std::env;
 use std::sync::OnceLock;
 

@@ -1,11 +1,9 @@
 //! A set of counters, on which the other types are built.
 
-use crate::backend::Backend;
-use crate::error::Error;
-use crate::placement::Placement;
+use crate::backend::{self, Backend, Placement};
 use crate::rows::Rows;
-use crate::snapshot::{PerCpu, PerNode, Snapshot};
-use crate::{cpus, probe, rseq, stripe};
+use crate::snapshot::{Error, PerCpu, PerNode, Snapshot};
+use crate::{cpus, probe, rseq};
 use std::sync::atomic::Ordering;
 
 /// Many counters in one allocation. Each possible CPU has a row of packed 8-byte counters in pages of its own, bound to
@@ -215,7 +213,7 @@ impl CounterSet {
             // The extra row, which only atomic adds touch.
             Backend::RseqGlibc | Backend::RseqSelf => self.cpus,
             Backend::CpuAtomic => probe::current_cpu().unwrap_or(self.cpus).min(self.cpus),
-            Backend::Striped => stripe::of_thread() % self.cpus,
+            Backend::Striped => backend::stripe_of_thread() % self.cpus,
         };
         self.rows.cell(row, counter).fetch_add(n, Ordering::Relaxed);
     }

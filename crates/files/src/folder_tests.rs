@@ -279,8 +279,8 @@ fn a_writer_in_an_access_control_list_is_untrusted() {
     assert_eq!(mode(&study), 0o770);
     assert!(matches!(read_named(&study, LIMIT, OWN), Err(FilesError::Open { mode: 0o770, .. })));
     let opened = fs::File::open(&study).unwrap();
-    assert!(super::owner::has_list(std::os::fd::AsFd::as_fd(&opened)));
-    assert!(!super::owner::has_list(std::os::fd::AsFd::as_fd(&fs::File::open(scratch.path()).unwrap())));
+    assert!(crate::owner::has_list(std::os::fd::AsFd::as_fd(&opened)));
+    assert!(!crate::owner::has_list(std::os::fd::AsFd::as_fd(&fs::File::open(scratch.path()).unwrap())));
 }
 
 #[test]

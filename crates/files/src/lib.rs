@@ -11,18 +11,15 @@
 //! | --- | --- |
 //! | `crash` | crash points: places where tests end the program as a crash would |
 //! | `error` | errors about files and folders, with advice |
-//! | `owner` | which owners and permissions are trusted, and the permissions of new files and folders |
-//! | `group` | whether this user is the only member of their group |
+//! | `owner` | which owners and permissions are trusted, and those of new files; whether this user is alone in their group |
 //! | `walk` | path resolution that checks each folder through its handle before it opens the next name in it |
 //! | `folder` | an open folder of results, whose files are opened through its handle |
-//! | `lock` | waiting for locks of files that several processes write |
-//! | `log` | a log file that is opened through the handle of its folder |
+//! | `log` | a log file that is opened through the handle of its folder, and waiting for locks of such files |
 //! | `read` | reading a regular file up to a size limit |
 //! | `whole` | writing a file completely or not at all |
 //! | `anonymous` | secrets in unnamed files that end with this process |
 //! | `private` | folders that only their owner can enter, used through their handle |
-//! | `sparse` | copies of files without their holes |
-//! | `room` | disk usage of files, and whether a file system has enough free space |
+//! | `room` | disk usage of files, copies without their holes, and whether a file system has enough free space |
 
 #![cfg_attr(test, allow(clippy::disallowed_methods))]
 
@@ -32,28 +29,20 @@ mod error;
 mod folder;
 #[cfg(test)]
 mod folder_tests;
-mod group;
-mod lock;
 mod log;
 mod owner;
 mod private;
-#[cfg(test)]
-mod private_tests;
 mod read;
 mod room;
-mod sparse;
 mod walk;
 mod whole;
 
 pub use anonymous::AnonymousFile;
 pub use error::{FilesError, Result};
 pub use folder::Folder;
-pub use lock::{lock_folder_of, wait_for_lock};
-pub use log::LogFile;
-pub use owner::close_to_others;
-pub use owner::{Audience, Trust, owner_of};
+pub use log::{LogFile, lock_folder_of, wait_for_lock};
+pub use owner::{Audience, Trust, close_to_others, owner_of};
 pub use private::{Access, PrivateFolder};
 pub use read::{open_named, open_regular, read_all, read_named, read_named_file};
-pub use room::{NoRoom, check_room, disk_bytes};
-pub use sparse::{copy_without_holes, data_ranges};
+pub use room::{NoRoom, check_room, copy_without_holes, data_ranges, disk_bytes};
 pub use whole::{append_named, write_named, write_whole};

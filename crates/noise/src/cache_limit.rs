@@ -2,8 +2,8 @@
 //! bandwidth of their cores (Intel CAT and MBA; on AMD only the caches, because it limits bandwidth to an absolute
 //! amount).
 
+use crate::cache_monitor::{self, ROOT};
 use crate::error::{NoiseError, Result};
-use crate::resctrl::{self, ROOT};
 use crate::system::System;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -162,8 +162,8 @@ impl CacheGroup {
         if wanted.is_empty() {
             return Ok(None);
         }
-        resctrl::remove_left(system);
-        let path = format!("{ROOT}/{}", resctrl::name("limit"));
+        cache_monitor::remove_left_groups(system);
+        let path = format!("{ROOT}/{}", cache_monitor::group_name("limit"));
         system.make_group(&path)?;
         let group = Self { system: system.clone(), path, wanted };
         for (_, schema) in &group.wanted {

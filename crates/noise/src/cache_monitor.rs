@@ -1,8 +1,10 @@
-//! Resctrl groups that count L3 cache occupancy and memory traffic of some threads, without limits.
+//! Resctrl groups of this program (Documentation/arch/x86/resctrl.rst): those that count L3 cache occupancy and memory
+//! traffic of some threads, without limits, and the removal of all of them after it was killed.
 
 use crate::error::Result;
-use crate::resctrl::{self, MONITORS, ROOT};
+use crate::journal::{Outcome, Restored};
 use crate::system::System;
+use std::path::Path;
 
 /// A monitoring group. When this is dropped, the group is removed and its threads return to their previous group.
 #[derive(Debug)]
@@ -34,9 +36,9 @@ impl CacheMonitor {
     /// # Errors
     /// The kernel's reason: no permission, or no free counter.
     pub fn make(system: &System, name: &str, pid: Option<i32>) -> Result<Self> {
-        resctrl::remove_left(system);
-        let above = pid.and_then(|pid| resctrl::limiting(system, pid)).unwrap_or_else(|| ROOT.to_owned());
-        let path = format!("{above}/{MONITORS}/{}", resctrl::name(name));
+        remove_left_groups(system);
+        let above = pid.and_then(|pid| limiting_group(system, pid)).unwrap_or_else(|| ROOT.to_owned());
+        let path = format!("{above}/{MONITORS}/{}", group_name(name));
         system.make_group(&path)?;
         Ok(Self { system: system.clone(), path })
     }
@@ -77,11 +79,51 @@ impl Drop for CacheMonitor {
     }
 }
 
+pub(crate) const ROOT: &str = "/sys/fs/resctrl";
+/// The subfolder for monitoring groups.
+const MONITORS: &str = "mon_groups";
+/// Prefix of the names of this program's groups, so that no other one is ever removed; the creating process follows.
+const PREFIX: &str = "tare-";
+/// Name of the setting in reports.
+const SETTING: &str = "resctrl";
+
+/// A group name that is unique to this process.
+pub(crate) fn group_name(of: &str) -> String {
+    format!("{PREFIX}{}-{of}", std::process::id())
+}
+
+/// This program's group with limits that a process is in, if any.
+fn limiting_group(system: &System, pid: i32) -> Option<String> {
+    let text = system.read_optional(&format!("/proc/{pid}/cpu_resctrl_groups"))?;
+    let group = text.lines().find_map(|line| line.strip_prefix("res:"))?.trim_matches('/');
+    group.starts_with(PREFIX).then(|| format!("{ROOT}/{group}"))
+}
+
+/// Removes the groups of processes that no longer exist, for example of a killed one. Threads in a removed group with
+/// limits return to the default group.
+pub(crate) fn remove_left_groups(system: &System) -> Vec<Restored> {
+    let left = |folder: &str, name: &String| {
+        let made_by = name.strip_prefix(PREFIX)?.split_once('-')?.0.parse::<u32>().ok()?;
+        (!Path::new(&format!("/proc/{made_by}")).exists()).then(|| format!("{folder}/{name}"))
+    };
+    let remove = |path: String| {
+        let outcome = match system.remove_group(&path) {
+            Ok(()) => Outcome::Restored,
+            Err(e) => Outcome::Failed { error: e.to_string() },
+        };
+        Restored { setting: SETTING.to_owned(), path, outcome }
+    };
+    let folders = [format!("{ROOT}/{MONITORS}"), ROOT.to_owned()];
+    let all = folders
+        .iter()
+        .flat_map(|folder| system.names(folder).iter().filter_map(|name| left(folder, name)).collect::<Vec<_>>());
+    all.map(remove).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::lock::HostLock;
-    use crate::resctrl::remove_left;
     use crate::{Outcome, fake, recover};
     use std::fs;
 
@@ -128,7 +170,7 @@ mod tests {
     fn a_machine_without_resctrl_creates_no_monitoring_group() {
         let (_root, system) = machine(false);
         assert!(!CacheMonitor::is_offered(&system) && CacheMonitor::make(&system, "server", None).is_err());
-        assert_eq!(remove_left(&system), []);
+        assert_eq!(remove_left_groups(&system), []);
     }
 
     #[test]

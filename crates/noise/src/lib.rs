@@ -32,18 +32,13 @@ mod error;
 #[cfg(any(test, feature = "test-support"))]
 #[doc(hidden)]
 pub mod fake;
-mod fake_kernel;
-mod freezer;
+mod group_state;
 mod interference;
 mod journal;
-mod kernel;
 mod lock;
 mod lock_file;
 mod memory_group;
-mod oom;
 pub mod probe;
-mod process_stat;
-mod resctrl;
 mod session;
 mod setting;
 mod state_dir;
@@ -53,7 +48,7 @@ pub use cache_limit::{CacheGroup, CacheLimits};
 pub use cache_monitor::{CacheMonitor, CacheUse};
 pub use control_group::ControlGroup;
 pub use error::{NoiseError, Result};
-pub use freezer::Freezers;
+pub use group_state::{Freezers, OomKills};
 pub use interference::{CpuUse, Foreign, Snapshot, Throttled, Throttling};
 pub use journal::{
     Journal, Outcome, RestoreReport, Restored, ThreadAffinities, boot_id, recover, recover_trial, verify_as_found,
@@ -62,7 +57,6 @@ pub use lock::{HostLock, Patience, TrialLock};
 pub use memory_group::{
     MemoryConfines, MemoryGroup, MemoryGroups, memory_limit_bytes, own_memory_left_bytes, own_memory_limit_bytes,
 };
-pub use oom::OomKills;
 pub use session::{Applied, Session};
 pub use setting::{Availability, Level, Setting};
 pub use state_dir::{default_state_dir, host_name};

@@ -245,7 +245,7 @@ pub fn experiment(trial: &Trial, made: Option<&Proof>, within_s: f64) -> impl Se
         kind: &trial.suspect,
         name: trial.suspect.name(),
         condition: &trial.condition,
-        changes: words::proof::changes(&trial.changes),
+        changes: words::suspects::changes_of_trial(&trial.changes),
         expected: trial.expected,
         effect: trial.effect,
         within_s,

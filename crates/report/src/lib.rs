@@ -11,6 +11,5 @@ pub mod json;
 mod tables;
 pub mod terminal;
 pub mod words;
-mod write;
 
-pub use write::{WriteError, write_report_in, write_report_to};
+pub use html::{WriteError, write_report_in, write_report_to};

@@ -3,7 +3,7 @@
 use crate::figures::{Scale, change, changes_of, figure, is_known, times};
 use crate::terminal::plain;
 use crate::words::find::shown_interval;
-use crate::words::{between, build_verdict, hash, lines, why};
+use crate::words::{between, build_verdict, hash, waits, why};
 use std::collections::BTreeSet;
 use tare_findings::builds::BuildComparison;
 use tare_findings::captures::Grown;
@@ -212,8 +212,8 @@ pub(crate) fn events<'a>(times: impl Iterator<Item = &'a ConditionTime>) -> Tabl
 pub(crate) fn lines<'a>(of: &'a str, lines: impl Iterator<Item = (&'a str, &'a LineSummary)>) -> Table<'a> {
     let row = |(belongs, line): (&str, &LineSummary)| {
         let found = format!("{} of {}", line.counts.found(), line.counts.loads);
-        let (written, read) = (lines::uses(&line.written_by), lines::uses(&line.read_by));
-        cells![belongs, &line.name, found, line.counts.found_remote, written, read, lines::sharing(line)]
+        let (written, read) = (waits::uses_of_line(&line.written_by), waits::uses_of_line(&line.read_by));
+        cells![belongs, &line.name, found, line.counts.found_remote, written, read, waits::sharing(line)]
     };
     let heads = vec![L(of), L("line"), R("loads that found it elsewhere"), R("on another node")];
     let heads = heads.into_iter().chain([L("written by"), L("read by"), L("sharing")]).collect();

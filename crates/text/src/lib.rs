@@ -11,20 +11,16 @@ mod key;
 mod names;
 mod nearest;
 mod object;
-mod share;
 mod shown;
-mod unknown_word;
 mod value;
 
 pub use figures::{
-    TOO_LONG, count, decimal, duration, duration_at_most, is_zero, list, percent, quoted, unsigned_zero, was,
+    TOO_LONG, count, decimal, duration, duration_at_most, fraction, is_zero, list, percent, percentage, quoted,
+    unsigned_zero, was,
 };
 
 pub use key::{Key, KeyInfo, Keyed, Keys, Kind};
 pub use names::{apart, ending};
-pub use nearest::{nearest, nearest_of};
-pub use share::{fraction, percentage};
-pub use shown::{as_text_cell, of_text_cell};
-pub use shown::{shown, shown_json, shown_name};
-pub use unknown_word::{UnknownWord, did_you_mean};
+pub use nearest::{UnknownWord, did_you_mean, nearest, nearest_of};
+pub use shown::{as_text_cell, of_text_cell, shown, shown_json, shown_name};
 pub use value::Value;

@@ -43,5 +43,5 @@ pub const FOREIGN_PROSE: &[Foreign] = &[
     Foreign { below: "crates/study/src/plan/needs.rs", of: "the kernel" },
     Foreign { below: "crates/tare/src/cli/problem.rs", of: "errors of libraries, to be shown only" },
     Foreign { below: "crates/tare/src/cli/args.rs", of: "clap, to be shown only" },
-    Foreign { below: "crates/topology/src/observe/huge.rs", of: "the kernel" },
+    Foreign { below: "crates/topology/src/observe/pages.rs", of: "the kernel" },
 ];

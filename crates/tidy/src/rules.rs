@@ -1,22 +1,15 @@
-//! The rules, one per file, and their table.
+//! The rules, by what they check, and their table.
 
-mod book;
-mod circles;
 mod comments;
-mod directions;
-mod docs;
-mod folders;
 mod leftovers;
 mod length;
 mod links;
 mod manifests;
-mod mutants;
-mod opening;
-mod proofs;
+mod pages;
 mod prose;
-mod quotes;
+mod safety;
+mod structure;
 mod test_names;
-mod variables;
 
 use crate::{Finding, Tree};
 
@@ -25,21 +18,21 @@ pub type Rule = fn(&Tree) -> Vec<Finding>;
 
 /// Every rule, with the name that its findings show.
 pub const RULES: &[(&str, Rule)] = &[
-    ("directions", directions::check),
-    ("circles", circles::check),
-    ("docs", docs::check),
-    ("opening", opening::check),
-    ("folders", folders::check),
+    ("directions", structure::check_directions),
+    ("circles", structure::check_circles),
+    ("docs", comments::check_docs),
+    ("opening", comments::check_openings),
+    ("folders", structure::check_folders),
     ("length", length::check),
     ("leftovers", leftovers::check),
-    ("links", links::check),
-    ("book", book::check),
+    ("links", links::check_links),
+    ("book", links::check_book),
     ("prose", prose::check),
-    ("quotes", quotes::check),
-    ("proofs", proofs::check),
-    ("mutants", mutants::check),
+    ("quotes", pages::check_quotes),
+    ("proofs", safety::check_proofs),
+    ("mutants", safety::check_mutants),
     ("manifests", manifests::check),
-    ("comments", comments::check),
-    ("variables", variables::check),
+    ("comments", comments::check_repeated),
+    ("variables", pages::check_variables),
     ("test names", test_names::check),
 ];

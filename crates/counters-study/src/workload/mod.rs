@@ -26,16 +26,11 @@ mod blocks;
 mod config;
 mod counted;
 mod crc;
-mod dispatch;
 mod error;
-mod gate;
 mod generator;
-mod memory;
-mod outcome;
 mod pages;
 mod worker;
 
 pub use config::{Config, Hooks, MemoryScope, Mode, Padding};
-pub use dispatch::{memory_bytes, run};
 pub use error::Error;
-pub use outcome::Outcome;
+pub use worker::{Outcome, memory_bytes, run};

@@ -1,11 +1,10 @@
 //! The doctor's examination: observe the machine, then spin on each CPU, then measure drift.
 
+use super::activity::{self, CpuUser, Interrupts, ProcessTimes};
 use super::drift::{self, Drift, measure_drift};
 use super::finding::{Finding, Severity};
-use super::interrupts::Interrupts;
 use super::jitter::{Jitter, measure_jitter};
-use super::processes::{CpuUser, ProcessTimes};
-use super::{host, limits, settings};
+use super::{limits, settings};
 use crate::interference::Snapshot;
 use crate::setting::Setting;
 use crate::system::System;
@@ -68,7 +67,7 @@ pub fn examine(system: &System, options: &Options) -> Diagnosis {
 
     let mut findings = settings::findings(system);
     findings.extend(limits::findings(system, &cpus));
-    findings.extend(host::findings(system, &interference, &background));
+    findings.extend(activity::findings(system, &interference, &background));
     findings.push(Interrupts::take(system).finding(&interrupts, system, &cpus, elapsed_s));
     let mut jitter = Vec::new();
     let (before, processes) = (Snapshot::take_from(system), ProcessTimes::take(system));

@@ -1,10 +1,8 @@
 //! What else the machine did during a measurement: cheap readings before and after a sample, and their difference.
 
-mod counters;
-mod foreign;
+pub(crate) mod counters;
+mod cpu_time;
 mod snapshot;
-mod throttling;
 
-pub use foreign::{CpuUse, Foreign};
+pub use cpu_time::{CpuUse, Foreign, Throttled, Throttling};
 pub use snapshot::Snapshot;
-pub use throttling::{Throttled, Throttling};

@@ -1,7 +1,6 @@
 //! Binds threads of other programs: their affinities are on disk before they are bound, and are restored exactly.
 
-use super::entry::VERSION;
-use super::file::{Journal, boot_id};
+use super::file::{Journal, VERSION, boot_id};
 use super::outcome::{Outcome, RestoreReport, Restored};
 use crate::error::Result;
 use crate::lock::HostLock;

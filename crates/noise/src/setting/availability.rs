@@ -1,7 +1,9 @@
-//! Checks whether this machine and this user can set a level, without changing anything.
+//! Checks whether this machine and this user can set a level, without changing anything, and makes the steps to set it,
+//! which a session records in the journal and performs.
 
 use super::level::DMA_LATENCY;
-use super::{Level, Setting, files, frequency, irq, shield};
+use super::{Level, Setting, cpus, files};
+use crate::journal::{Format, Undo};
 use crate::system::System;
 use std::fmt;
 use std::io::ErrorKind;
@@ -90,10 +92,10 @@ impl Level {
             return not_here(files::missing(setting));
         }
         if setting == Setting::Frequency {
-            if frequency::is_held(system, self.text()) {
+            if cpus::is_frequency_held(system, self.text()) {
                 return None;
             }
-            if let Some(reason) = frequency::lacking(system, self.text()) {
+            if let Some(reason) = cpus::lacking_frequency(system, self.text()) {
                 return not_here(reason);
             }
         }
@@ -136,12 +138,12 @@ impl Level {
         if ["", "none"].contains(&driver.trim()) {
             return not_here("this kernel chooses no idle states (no cpuidle driver, as on most virtual machines)");
         }
-        match frequency::latency_us(system, self.text()) {
+        match cpus::idle_latency_us(system, self.text()) {
             _ if ["on", "off"].contains(&self.text()) => {}
             Some(0) => return not_here(format!("{} is the state that c_states = off keeps", self.text())),
             Some(_) => {}
             None => {
-                let known: Vec<String> = frequency::states(system).into_keys().collect();
+                let known: Vec<String> = cpus::idle_states(system).into_keys().collect();
                 return not_here(format!(
                     "this machine has no idle state {}: it has {}",
                     self.text(),
@@ -158,11 +160,11 @@ impl Level {
 
     fn lacking_irq(&self, system: &System) -> Option<Lacking> {
         let cpus = self.cpus()?;
-        let moves = irq::moves(system, cpus);
-        if irq::all(system).is_empty() {
+        let moves = cpus::interrupt_moves(system, cpus);
+        if cpus::interrupts(system).is_empty() {
             return not_here(files::missing(Setting::IrqAffinity));
         }
-        if irq::online(system).is_subset(cpus) {
+        if cpus::online_cpus(system).is_subset(cpus) {
             return not_here("no online CPU would be left for interrupts");
         }
         let (path, list) = moves.first()?;
@@ -171,21 +173,21 @@ impl Level {
 
     fn lacking_shield(&self, system: &System) -> Option<Lacking> {
         let cpus = self.cpus()?;
-        if let Some(reason) = shield::lacking(system) {
+        if let Some(reason) = cpus::lacking_for_shield(system) {
             return not_here(reason);
         }
-        let online = irq::online(system);
+        let online = cpus::online_cpus(system);
         if !cpus.is_subset(&online) {
             return not_here(format!("CPUs {} are not online", cpus.difference(&online)));
         }
         if online.is_subset(cpus) {
             return not_here("no online CPU would be left for the rest of the machine");
         }
-        let control = format!("{}/cgroup.subtree_control", shield::CGROUP);
+        let control = format!("{}/cgroup.subtree_control", cpus::CGROUP);
         system
             .may_write(&control)
             .err()
-            .map(|_| Lacking::Right(format!(" to create a control group in {}: run with sudo", shield::CGROUP)))
+            .map(|_| Lacking::Right(format!(" to create a control group in {}: run with sudo", cpus::CGROUP)))
     }
 }
 
@@ -207,5 +209,92 @@ fn command(path: &str, value: &str) -> String {
     match path.strip_prefix("/proc/sys/") {
         Some(name) => format!("sudo sysctl {}={value}", name.replace('/', ".")),
         None => format!("echo {value} | sudo tee {path}"),
+    }
+}
+
+/// One step towards a level.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Step {
+    Write {
+        path: String,
+        format: Format,
+        value: String,
+        /// If the kernel refuses the value, this is recorded and is not an error: some interrupts cannot be moved.
+        may_refuse: bool,
+    },
+    /// Only record the file: the kernel will change it.
+    Follow { path: String },
+    /// Enable a controller for the groups below.
+    Controller { path: String, name: &'static str },
+    /// Create a control group.
+    MakeGroup { path: &'static str },
+    /// Write to a file of the group that was just created; the file disappears with the group.
+    InGroup { path: String, value: String },
+}
+
+impl Step {
+    /// What the journal must contain before this step is performed. `original` is the file's present text.
+    pub(crate) fn undo(&self, original: String) -> Option<Undo> {
+        Some(match self {
+            Self::Write { path, format, value, .. } => {
+                Undo::File { path: path.clone(), format: *format, original, wrote: Some(value.clone()) }
+            }
+            Self::Follow { path } => Undo::File { path: path.clone(), format: Format::Plain, original, wrote: None },
+            Self::Controller { path, name } => Undo::Controller { path: path.clone(), name: (*name).to_owned() },
+            Self::MakeGroup { path } => Undo::Cgroup { path: (*path).to_owned() },
+            Self::InGroup { .. } => return None,
+        })
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        match self {
+            Self::Write { path, .. }
+            | Self::Follow { path }
+            | Self::Controller { path, .. }
+            | Self::InGroup { path, .. } => path,
+            Self::MakeGroup { path } => path,
+        }
+    }
+}
+
+/// The steps for `level`. They are recorded in this order, and undone in this order within the setting. Those of a
+/// frequency are performed in the reverse order.
+pub(crate) fn steps(level: &Level, system: &System) -> Vec<Step> {
+    let setting = level.setting();
+    match (setting, level.cpus()) {
+        (Setting::IrqAffinity, Some(cpus)) => cpus::interrupt_moves(system, cpus)
+            .into_iter()
+            .map(|(path, list)| Step::Write {
+                path,
+                format: Format::CpuList,
+                value: list.to_string(),
+                may_refuse: true,
+            })
+            .collect(),
+        (Setting::Frequency, _) => cpus::frequency_writes(system, level.text())
+            .into_iter()
+            .map(|(path, value)| Step::Write { path, format: Format::Plain, value, may_refuse: false })
+            .collect(),
+        (Setting::CpuShield, Some(cpus)) => {
+            let file = |name: &str, value: &str| Step::InGroup {
+                path: format!("{}/{name}", cpus::SHIELD),
+                value: value.to_owned(),
+            };
+            vec![
+                // The order of undoing: first the group is removed, then the controller is disabled.
+                Step::MakeGroup { path: cpus::SHIELD },
+                Step::Controller { path: format!("{}/cgroup.subtree_control", cpus::CGROUP), name: "cpuset" },
+                file("cpuset.cpus", &cpus.to_string()),
+                file("cpuset.cpus.partition", "root"),
+            ]
+        }
+        _ => {
+            let writes = files::paths(setting, system).into_iter().map(|path| {
+                let value = files::encode(setting, &path, level.text());
+                Step::Write { path, format: files::format(setting), value, may_refuse: false }
+            });
+            let followers = files::followers(setting, system).into_iter().map(|path| Step::Follow { path });
+            writes.chain(followers).collect()
+        }
     }
 }

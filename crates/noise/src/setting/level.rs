@@ -1,6 +1,6 @@
 //! Levels of a setting: parsing, reading and verifying.
 
-use super::{Setting, files, frequency, irq, shield};
+use super::{Setting, cpus, files};
 use crate::error::{NoiseError, Result};
 use crate::system::System;
 use std::fmt;
@@ -29,8 +29,8 @@ impl Setting {
             Self::Thp => ["always", "madvise", "never"].contains(&text),
             Self::ThpDefrag => ["always", "defer", "defer+madvise", "madvise", "never"].contains(&text),
             Self::IntelPstate => ["active", "passive", "off"].contains(&text),
-            Self::Frequency => frequency::is_level(text),
-            Self::CStates => frequency::is_name(text),
+            Self::Frequency => cpus::is_frequency(text),
+            Self::CStates => cpus::is_idle_state(text),
             Self::Swappiness => number(0, 200),
             Self::AslrSystem => number(0, 2),
             Self::PerfEventParanoid => number(-1, 4),
@@ -55,10 +55,10 @@ impl Setting {
     /// be read.
     pub fn read(self, system: &System) -> Result<String> {
         match self {
-            Self::Frequency => frequency::read(system),
+            Self::Frequency => cpus::read_frequency(system),
             Self::CStates => read_c_states(system),
-            Self::IrqAffinity => Ok(format!("cpus:{}", irq::reachable(system))),
-            Self::CpuShield => shield::read(system),
+            Self::IrqAffinity => Ok(format!("cpus:{}", cpus::reached_by_interrupts(system))),
+            Self::CpuShield => cpus::read_shield(system),
             Self::PageCache => Ok("keep".to_owned()),
             _ => files::read(self, system),
         }
@@ -89,8 +89,8 @@ impl Level {
     pub fn verify(&self, system: &System) -> Result<Vec<String>> {
         match (self.setting, &self.cpus) {
             (Setting::PageCache, _) | (Setting::IrqAffinity, None) => Ok(Vec::new()),
-            (Setting::IrqAffinity, Some(cpus)) => Ok(irq::on_cpus(system, cpus)),
-            (Setting::Frequency, _) if frequency::is_held(system, &self.text) => Ok(Vec::new()),
+            (Setting::IrqAffinity, Some(cpus)) => Ok(cpus::interrupts_on(system, cpus)),
+            (Setting::Frequency, _) if cpus::is_frequency_held(system, &self.text) => Ok(Vec::new()),
             _ => {
                 let found = self.setting.read(system)?;
                 if found == self.text {
@@ -119,7 +119,7 @@ fn read_c_states(system: &System) -> Result<String> {
     let mut us = [0u8; 4];
     let read = std::fs::File::open(&path).and_then(|mut file| file.read_exact(&mut us));
     read.map_err(|source| NoiseError::Read { path, source })?;
-    Ok(frequency::level(system, i32::from_ne_bytes(us)))
+    Ok(cpus::idle_level(system, i32::from_ne_bytes(us)))
 }
 
 #[cfg(test)]

@@ -1,11 +1,8 @@
 //! Curves over a numeric factor: every trial is a dot, intervals are whiskers, names are at the ends of the lines, the
 //! fitted law is dotted. Lines differ by colour, by mark and by dashes.
 
-use super::axis::{Axis, px, through};
-use super::end_names::{self, End};
-use super::frame::Frame;
-use super::marks;
-use super::rungs::Rungs;
+use super::axis::{Axis, Rungs, px, through};
+use super::marks::{self, End, Frame};
 use super::small_multiples::{self, described, description, values};
 use maud::{Markup, html};
 use tare_findings::curves::{Curve, Curves, LEGIBLE_LINES, Point};
@@ -27,7 +24,7 @@ pub(crate) fn draw(chart: &Curves, frame: &Frame) -> Markup {
     let y = Axis::spanning(values(chart, &predictions).into_iter(), chart.unit, BOTTOM, TOP);
     let ends = ends(chart, &x, &y);
     html! {
-        svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(end_names::height(ends.len(), frame, BOTTOM)))) role="img" {
+        svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(marks::height_with_names(ends.len(), frame, BOTTOM)))) role="img" {
             title { (chart.metric) " over " (chart.over) }
             desc { (description(chart)) }
             (x.grid(TOP, BOTTOM))
@@ -38,7 +35,7 @@ pub(crate) fn draw(chart: &Curves, frame: &Frame) -> Markup {
                 @if let Some(law) = &line.law { (fitted(law, line, index, &x, &y)) }
                 (curve(line, index, &x, &y))
             }
-            (end_names::draw(&ends, frame, BOTTOM))
+            (marks::draw_names(&ends, frame, BOTTOM))
         }
     }
 }

@@ -1,9 +1,7 @@
 //! Latency by percentile: one line per condition, on an axis with equal distances between 90, 99 and 99.9%.
 
 use super::axis::{Axis, px, through};
-use super::end_names::{self, End};
-use super::frame::Frame;
-use super::marks;
+use super::marks::{self, End, Frame};
 use maud::{Markup, html};
 use tare_findings::distributions::{Distribution, Percentile};
 
@@ -34,7 +32,7 @@ pub(crate) fn draw(of: &str, lines: &[DistributionLine<'_>], frame: &Frame) -> M
     let ticks =
         TICKS.map(|tick| (tick, x(nines(tick)), nines(tick) <= furthest)).into_iter().filter(|(.., fits)| *fits);
     html! {
-        svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(end_names::height(ends.len(), frame, BOTTOM)))) role="img" {
+        svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(marks::height_with_names(ends.len(), frame, BOTTOM)))) role="img" {
             title { "Latency of " (of) " by percentile" }
             desc { (description(lines, &y)) }
             (y.vertical(frame.left, frame.right))
@@ -48,7 +46,7 @@ pub(crate) fn draw(of: &str, lines: &[DistributionLine<'_>], frame: &Frame) -> M
             }
             text.axis x=(px((frame.left + frame.right) / 2.0)) y=(px(BOTTOM + 34.0)) text-anchor="middle" { "of " (of) " took no longer" }
             @for (index, line) in lines.iter().enumerate() { (curve(line, index, &x, &y)) }
-            (end_names::draw(&ends, frame, BOTTOM))
+            (marks::draw_names(&ends, frame, BOTTOM))
         }
     }
 }

@@ -1,9 +1,7 @@
 //! Lines of a history: every run is a point, every segment a mean with its interval, and changes are between segments.
 
 use super::axis::{Axis, px, through};
-use super::dots::shortened;
-use super::frame::Frame;
-use super::marks;
+use super::marks::{self, Frame, shortened};
 use crate::figures::change;
 use maud::{Markup, html};
 use tare_findings::history::{MetricHistory, Segment};

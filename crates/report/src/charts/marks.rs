@@ -1,4 +1,4 @@
-//! Marks that distinguish conditions by shape and colour.
+//! How the lines of a chart are told apart: marks by shape and colour, and names next to the plot or below it.
 
 use super::axis::px;
 use maud::{Markup, PreEscaped, html};
@@ -83,6 +83,102 @@ pub(crate) fn dots_in_a_row(places: impl Iterator<Item = f64>, y: f64) -> PreEsc
     PreEscaped(data)
 }
 
+/// Maximum characters of a name next to a plot.
+pub(crate) const LETTERS: usize = 36;
+/// Average width of a character, and width of a name's mark and leader with some room for wide characters, in pixels.
+pub(crate) const LETTER: f64 = 6.4;
+const MARK_WIDTH: f64 = 56.0;
+
+/// Left and right of a drawing, in pixels.
+pub(crate) struct Frame {
+    pub width: f64,
+    /// Left and right end of the plot itself.
+    pub left: f64,
+    pub right: f64,
+    pub slim: bool,
+}
+
+impl Frame {
+    /// As wide as a phone in portrait orientation, so that characters have the size of the text around the chart.
+    pub(crate) const SLIM: Self = Self { width: 340.0, left: 52.0, right: 332.0, slim: true };
+    /// For pages of normal width, without names.
+    pub(crate) const WIDE: Self = Self { width: 960.0, left: 70.0, right: 945.0, slim: false };
+
+    /// For pages of normal width: names have as much room next to the plot as the longest of them needs.
+    pub(crate) fn wide<'n>(names: impl Iterator<Item = &'n str>) -> Self {
+        let longest = names.map(|name| name.chars().count().min(LETTERS)).max();
+        let right = longest.map_or(Self::WIDE.right, |letters| Self::WIDE.width - MARK_WIDTH - LETTER * letters as f64);
+        Self { right, ..Self::WIDE }
+    }
+
+    pub(crate) fn class(&self) -> &'static str {
+        if self.slim { "chart slim" } else { "chart" }
+    }
+}
+
+const NAME_HEIGHT: f64 = 16.0;
+/// Maximum characters of a name below the plot; the tooltip has the full name.
+const LETTERS_BELOW: usize = 46;
+/// Distance from the end of the plot to the first name below it, with the axis in between.
+const AXIS_HEIGHT: f64 = 54.0;
+
+pub(crate) struct End<'a> {
+    pub label: &'a str,
+    pub mark: usize,
+    pub at: (f64, f64),
+}
+
+/// Height of a drawing with this many lines whose plot ends at `bottom`.
+pub(crate) fn height_with_names(lines: usize, frame: &Frame, bottom: f64) -> f64 {
+    if frame.slim && lines > 0 { bottom + AXIS_HEIGHT + NAME_HEIGHT * lines as f64 } else { bottom + 42.0 }
+}
+
+/// Draws the names of all lines, with leaders if they are next to the plot, which ends at `bottom`. Names are stacked
+/// to the right of the plot, each with its mark and a leader from the end of its line, or in a list below the plot.
+pub(crate) fn draw_names(ends: &[End<'_>], frame: &Frame, bottom: f64) -> Markup {
+    let (x, letters) = if frame.slim { (9.0, LETTERS_BELOW) } else { (frame.right + 16.0, LETTERS) };
+    let placed: Vec<(usize, f64)> = if frame.slim {
+        (0..ends.len()).map(|line| (line, bottom + AXIS_HEIGHT + 8.0 + NAME_HEIGHT * line as f64)).collect()
+    } else {
+        placed(ends.iter().map(|end| end.at.1), bottom)
+    };
+    html! {
+        @for (line, name_y) in placed {
+            @let end = &ends[line];
+            @if !frame.slim {
+                path.leader d=(format!("M{} {}L{} {}", px(end.at.0 + 7.0), px(end.at.1), px(frame.right + 8.0), px(name_y - 4.0))) {}
+            }
+            path class=(class(end.mark)) d=(path(end.mark, x, name_y - 4.0, 4.6)) {}
+            text.value x=(px(x + 11.0)) y=(px(name_y)) { title { (end.label) } (shortened(end.label, letters)) }
+        }
+    }
+}
+
+/// The position of each name: at the end of its line, moved if two would overlap. No name is below `bottom`.
+fn placed(ends: impl Iterator<Item = f64>, bottom: f64) -> Vec<(usize, f64)> {
+    let mut names: Vec<(usize, f64)> = ends.enumerate().map(|(line, end)| (line, end + 4.0)).collect();
+    names.sort_by(|a, b| a.1.total_cmp(&b.1));
+    for index in 1..names.len() {
+        names[index].1 = names[index].1.max(names[index - 1].1 + NAME_HEIGHT);
+    }
+    // If names are below the bottom, the whole stack moves up.
+    for index in (0..names.len()).rev() {
+        let limit = if index + 1 < names.len() { names[index + 1].1 - NAME_HEIGHT } else { bottom + 4.0 };
+        names[index].1 = names[index].1.min(limit);
+    }
+    names
+}
+
+/// Shortens a text to its beginning and end if it is too long.
+pub(crate) fn shortened(text: &str, characters: usize) -> String {
+    let all: Vec<char> = text.chars().collect();
+    if all.len() <= characters {
+        return text.to_owned();
+    }
+    let half = (characters - 1) / 2;
+    all[..half].iter().chain(&['…']).chain(&all[all.len() - half..]).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,5 +195,26 @@ mod tests {
     fn all_marks_with_a_meaning_differ() {
         let marks: BTreeSet<(String, String)> = (0..MEANT).map(|i| (class(i), path(i, 0.0, 0.0, 4.0))).collect();
         assert_eq!(marks.len(), MEANT);
+    }
+
+    #[test]
+    fn names_never_touch_and_stay_inside() {
+        let (top, bottom) = (22.0, 282.0);
+        for lines in 1..=MEANT {
+            for height in [top, 170.0, bottom] {
+                // All lines end within a few pixels of each other.
+                let names = placed((0..lines).map(|line| (height + line as f64 / 4.0).min(bottom)), bottom);
+                assert_eq!(names.len(), lines);
+                assert!(names.windows(2).all(|pair| pair[1].1 - pair[0].1 >= NAME_HEIGHT - 0.01), "{names:?}");
+                assert!(names.iter().all(|(_, y)| (top - 10.0..=bottom + 4.1).contains(y)), "{names:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_below_a_chart_lie_within_its_height() {
+        let ends: Vec<End<'_>> = (0..3).map(|mark| End { label: "a", mark, at: (10.0, 10.0) }).collect();
+        let drawn = draw_names(&ends, &Frame::SLIM, 100.0).into_string();
+        assert!(drawn.contains("y=\"194\"") && height_with_names(3, &Frame::SLIM, 100.0) >= 194.0, "{drawn}");
     }
 }

@@ -2,8 +2,7 @@
 
 use super::alone::standalone;
 use super::axis::{Axis, px};
-use super::frame::Frame;
-use super::marks;
+use super::marks::{self, Frame};
 use maud::{Markup, html};
 use tare_findings::ab::{Ab, Step};
 use tare_stats::Interval;

@@ -2,8 +2,7 @@
 //! the limit, and the rate that was found.
 
 use super::axis::{Axis, px};
-use super::frame::Frame;
-use super::marks;
+use super::marks::{self, Frame};
 use crate::figures::figure;
 use crate::words::searches::step_remarks;
 use maud::{Markup, html};

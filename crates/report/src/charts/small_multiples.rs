@@ -1,11 +1,8 @@
 //! Many curves: one panel per line, all with the same axes, its own line strong and the others pale behind it. Fourteen
 //! lines in one chart cannot be distinguished with any colour scheme.
 
-use super::axis::{Axis, px, shown, through};
-use super::dots::shortened;
-use super::frame::Frame;
-use super::marks;
-use super::rungs::Rungs;
+use super::axis::{Axis, Rungs, px, shown, through};
+use super::marks::{self, Frame, shortened};
 use crate::figures::Scale;
 use maud::{Markup, html};
 use std::collections::BTreeSet;

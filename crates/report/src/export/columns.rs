@@ -1,7 +1,6 @@
-//! The columns of all tables: each with its meaning and where its value comes from. `docs/export.md` is generated from
-//! them.
+//! The columns of all tables: each with its meaning, the type of its values and where they come from. `docs/export.md`
+//! is generated from them.
 
-use super::cell::{Cell, Field, Kind};
 use std::borrow::Cow;
 use tare_findings::condition::{ConditionSummary, MetricSummary};
 use tare_findings::relative::{Cost, RelativeCell, RelativeRow};
@@ -290,4 +289,56 @@ pub(crate) fn better(better: metric::Better) -> &'static str {
         metric::Better::Higher => "higher",
         metric::Better::Lower => "lower",
     }
+}
+
+/// A value of a row. Values that were not measured or do not apply are empty, never zero.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell<'a> {
+    Text(Cow<'a, str>),
+    /// A count or an identifier.
+    Whole(i64),
+    /// A measured value, in the unit given by its column or its row.
+    Number(f64),
+    Flag(bool),
+    /// Not measured, or not applicable.
+    Nothing,
+}
+
+impl<'a> Cell<'a> {
+    /// A text; empty texts become `Nothing`.
+    pub(crate) fn text(text: impl Into<Cow<'a, str>>) -> Self {
+        let text = text.into();
+        if text.is_empty() { Self::Nothing } else { Self::Text(text) }
+    }
+
+    /// A count; `Nothing` if it does not fit into 63 bits.
+    pub(crate) fn whole(count: impl TryInto<i64>) -> Self {
+        count.try_into().map_or(Self::Nothing, Self::Whole)
+    }
+
+    /// A number; `Nothing` if it is absent or not finite.
+    pub(crate) fn number(value: Option<f64>) -> Self {
+        value.filter(|value| value.is_finite()).map_or(Self::Nothing, Self::Number)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
+pub enum Kind {
+    /// UTF-8.
+    Text,
+    /// 64-bit signed.
+    Whole,
+    /// 64-bit binary floating point.
+    Number,
+    /// `true` or `false`.
+    Flag,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    /// Unique in its table; ends with the unit, if there is one.
+    pub name: Cow<'static, str>,
+    pub kind: Kind,
+    pub help: &'static str,
 }

@@ -1,17 +1,8 @@
-//! Results for other tools: one tidy data model ([`tables`], `columns`), and one file per format.
+//! Results for other tools: one tidy data model ([`tables`], `columns`), and the formats that it is written in.
 
-mod benchstat;
-mod bmf;
-mod cell;
-pub mod changes;
 mod columns;
-mod csv;
-pub mod format;
+pub mod documents;
 mod junit;
-mod latex;
-mod markdown;
-mod openmetrics;
-mod otava;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(feature = "png")]
@@ -19,4 +10,5 @@ pub mod png;
 pub mod source;
 pub mod svg;
 pub mod tables;
+mod trackers;
 pub mod write;

@@ -1,6 +1,6 @@
 //! Apache Parquet: one table, every column nullable, in row groups so that no table is kept in memory as a whole.
 
-use super::cell::{Cell, Field, Kind};
+use super::columns::{Cell, Field, Kind};
 use super::source::Source;
 use super::tables::{Table, factors};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};

@@ -1,18 +1,19 @@
 //! The tables: the columns of each, and its rows one after another, so that no table is held in memory as a whole.
 
-use super::cell::{Cell, Field, Kind};
 use super::columns::{
-    CONDITION, COVARIATE, Column, DISTURBED, ENDED, FAILED, METRIC, METRIC_UNIT, RELATIVE, SAMPLE, SAMPLE_TIME,
-    SUMMARY, THREAD, TRIAL, TidyRow, VALUE, VALUE_OF_TRIAL, factor_column,
+    CONDITION, COVARIATE, Cell, Column, DISTURBED, ENDED, FAILED, Field, Kind, METRIC, METRIC_UNIT, RELATIVE, SAMPLE,
+    SAMPLE_TIME, SUMMARY, THREAD, TRIAL, TidyRow, VALUE, VALUE_OF_TRIAL, factor_column,
 };
 use super::source::Source;
 use crate::words::failure;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashSet};
+use std::io::{self, Write};
 use tare_findings::collect;
 use tare_findings::relative::RelativeTable;
 use tare_findings::state::{self, State};
 use tare_results::schema::{Levels, TrialRecord};
+use tare_text::{as_text_cell, shown};
 
 /// One of the tidy tables: a row is one observation, a column one variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display, clap::ValueEnum)]
@@ -176,4 +177,26 @@ fn empty<'a>(condition: &'a str, levels: &'a Levels) -> TidyRow<'a> {
         relative: None,
         summary: None,
     }
+}
+
+/// CSV (RFC 4180): one table with a header line; numbers are not rounded, and values that were not measured are empty.
+/// Texts are written so that no spreadsheet evaluates them as formulas.
+pub(crate) fn write_csv(source: &Source<'_>, table: Table, out: &mut dyn Write) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    let fields = table.fields(&factors(source));
+    writer.write_record(fields.iter().map(|field| as_text_cell(&field.name).into_owned()))?;
+    table.rows(source, &mut |cells: &[Cell<'_>]| -> io::Result<()> {
+        for cell in cells {
+            match cell {
+                // A reason may be any text, and the output may go to a terminal.
+                Cell::Text(text) => writer.write_field(as_text_cell(&shown(text)).as_bytes())?,
+                Cell::Whole(whole) => writer.write_field(whole.to_string())?,
+                Cell::Number(number) => writer.write_field(number.to_string())?,
+                Cell::Flag(flag) => writer.write_field(flag.to_string())?,
+                Cell::Nothing => writer.write_field("")?,
+            }
+        }
+        Ok(writer.write_record(None::<&[u8]>)?)
+    })?;
+    writer.flush()
 }

@@ -1,15 +1,13 @@
 //! Sections on captures: growth rankings, flame graphs of the first and the last rung, waits and wake-ups of threads,
 //! builds compared, and the cost of capturing.
 
-use super::document::figure;
+use super::document::Head::{L, R};
+use super::document::{captioned, drawn, figure, row, table};
 use super::given::Page;
-use super::scroll::Head::{L, R};
-use super::scroll::{captioned, drawn, row, table};
 use crate::charts::flame::{self, Width};
-use crate::charts::flame_difference;
 use crate::figures::times;
 use crate::tables;
-use crate::words::{between, lines, waits, wakes};
+use crate::words::{between, waits};
 use maud::{Markup, html};
 use tare_findings::builds::{BuildComparison, Changed};
 use tare_findings::captures::{CaptureSummary, GrowthRanking, Profiled};
@@ -104,7 +102,7 @@ fn difference(page: &Page<'_>, budget: &mut usize) -> Option<(String, Markup)> {
     let side = |condition| Side { results: page.results, condition: Some(condition) };
     let chains = why::chains(side(a), side(b)).ok()?;
     let title = format!("The difference: from A ({a}) to B ({b}), wall-clock time of a transaction; {COLOURS}");
-    let drawing = flame_difference::draw(&title, &chains)?;
+    let drawing = flame::draw_difference(&title, &chains)?;
     *budget = budget.checked_sub(drawing.0.len())?;
     Some((title, drawing))
 }
@@ -269,10 +267,10 @@ pub(super) fn wakes(page: &Page<'_>) -> Option<Markup> {
             @for (index, (condition, found)) in with.iter().take(CONDITIONS).enumerate() {
                 details open[index == 0] {
                     summary { (condition) }
-                    p.note { (wakes::about(found)) }
+                    p.note { (waits::woken(found)) }
                     (table(&format!("What kept connections of {condition} asleep"), &[L("who"), L("did"),
                         R("share")], found.charged.iter().map(|(who, doing, share)| row![
-                        who, wakes::doing(*doing), percent(*share)
+                        who, waits::doing(*doing), percent(*share)
                     ])))
                     (callers(condition, &found.callers))
                 }
@@ -286,7 +284,7 @@ fn callers(condition: &str, chains: &[(String, f64)]) -> Markup {
         @if !chains.is_empty() {
             (table(&format!("Callers of the functions in which connections of {condition} slept, the nearest first"),
                 &[L("called by"), R("share")],
-                chains.iter().map(|(chain, share)| row![wakes::callers(chain), percent(*share)])))
+                chains.iter().map(|(chain, share)| row![waits::waking_callers(chain), percent(*share)])))
         }
     }
 }
@@ -305,7 +303,7 @@ pub(super) fn lines(page: &Page<'_>) -> Option<Markup> {
                 "bytes of a line, the cause is the layout, not shared data."
             }
             @for (name, found) in shown() {
-                p { (name) ": " (lines::about(found)) "." @if let Some(first) = lines::first(found) { " " (first) } }
+                p { (name) ": " (waits::shared_lines(found)) "." @if let Some(first) = waits::first_line(found) { " " (first) } }
             }
             (drawn("Cache lines that cores take from each other", None, &tables::lines("condition", rows)))
         }

@@ -1,9 +1,17 @@
-//! The frame of every page: no external resources, one style sheet, and one script without which pages work too.
+//! The frame of every page: no external resources, one style sheet, and one script without which pages work too; and
+//! the scrollable frame of tables and charts that may be wider than the screen.
 
-use super::scroll::scroll;
 use crate::charts::alone::characters_of_xml;
+pub(super) use crate::tables::Head;
+use crate::tables::{Cell, Table};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::borrow::Cow;
+
+/// A row: its name, which is in the first column, and a cell for each other column.
+macro_rules! row {
+    ($($cell:expr),* $(,)?) => { vec![$(maud::html! { ($cell) }),*] };
+}
+pub(super) use row;
 
 pub(super) fn figure(name: &str, drawing: &Markup) -> Markup {
     html! {
@@ -23,7 +31,6 @@ pub(super) fn either(name: &str, wide: &Markup, slim: &Markup) -> Markup {
 }
 
 const SCRIPT: &str = include_str!("script.js");
-
 /// No external resource is loaded, whatever a results directory contains, and no script runs except the one with this
 /// hash: text from outside could not run even if it were not escaped.
 const POLICY: &str = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; \
@@ -48,6 +55,61 @@ pub(super) fn document(title: &str, body: &Markup) -> String {
     match characters_of_xml(&page) {
         Cow::Owned(plain) => plain,
         Cow::Borrowed(_) => page,
+    }
+}
+
+/// Scrolls sideways independently of the page, also by keyboard; screen readers read the label.
+pub(super) fn scroll(label: &str, inside: &Markup) -> Markup {
+    html! { div.scroll tabindex="0" role="region" aria-label=(label) { (inside) } }
+}
+
+pub(super) fn table(label: &str, heads: &[Head<'_>], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
+    scroll(label, &html! { table { (head(heads)) (body(heads, rows)) } })
+}
+
+pub(super) fn captioned(
+    label: &str,
+    caption: &str,
+    heads: &[Head<'_>],
+    rows: impl IntoIterator<Item = Vec<Markup>>,
+) -> Markup {
+    scroll(label, &html! { table { caption { (caption) } (head(heads)) (body(heads, rows)) } })
+}
+
+/// A table that other outputs also use, with an optional caption.
+pub(super) fn drawn(label: &str, caption: Option<&str>, table: &Table<'_>) -> Markup {
+    let rows = table.rows.iter().map(|row| row.iter().map(cell).collect());
+    let body = body(&table.heads, rows);
+    scroll(label, &html! { table { @if let Some(text) = caption { caption { (text) } } (head(&table.heads)) (body) } })
+}
+
+/// A cell; the lines below its first one are small.
+pub(super) fn cell(cell: &Cell) -> Markup {
+    let (first, below) = cell.0.as_deref().map_or(("–", None), |text| match text.split_once('\n') {
+        Some((first, below)) => (first, Some(below)),
+        None => (text, None),
+    });
+    html! { (first) @if let Some(below) = below { br; small { (below) } } }
+}
+
+pub(super) fn head(heads: &[Head<'_>]) -> Markup {
+    html! {
+        thead { tr { @for head in heads { @match head {
+            Head::L(text) => th.l scope="col" { (text) },
+            Head::R(text) => th scope="col" { (text) },
+        } } } }
+    }
+}
+
+fn body(heads: &[Head<'_>], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
+    html! {
+        tbody { @for row in rows { tr { @for (place, (head, cell)) in heads.iter().zip(row).enumerate() {
+            @match head {
+                _ if place == 0 => th scope="row" { (cell) },
+                Head::L(_) => td.l { (cell) },
+                Head::R(_) => td { (cell) },
+            }
+        } } } }
     }
 }
 

@@ -1,9 +1,9 @@
 //! The machine with its threads, one drawing per condition (or per mode if there are two), the table of threads, memory
 //! by node, and several machines compared.
 
+use super::document::Head::{L, R};
+use super::document::{row, scroll, table};
 use super::given::Page;
-use super::scroll::Head::{L, R};
-use super::scroll::{row, scroll, table};
 use crate::charts::machine::Layout;
 use crate::figures::figure;
 use maud::{Markup, html};

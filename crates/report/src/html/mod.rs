@@ -4,35 +4,21 @@
 //! Every string from outside goes through `maud`, which escapes it; nothing here uses `PreEscaped` on such a string.
 
 mod captures;
-mod changes;
-mod claims;
+mod comparisons;
 mod distance;
 mod document;
-mod environment;
-mod first_screen;
 mod given;
-mod grid;
-mod history;
-mod latencies;
 mod machines;
-mod measured;
 mod page;
-mod pairs;
 mod plots;
-mod probes;
 mod record;
+mod samples;
 mod scaling;
-mod scroll;
-mod searches;
-mod seconds;
 mod stability;
 mod tables;
-mod time;
 
-pub use changes::changes;
-pub use claims::claims;
-pub use history::{history_page, history_picture};
-pub use measured::render as render_measured;
+pub use comparisons::{changes, claims, history_page, history_picture};
+pub use distance::render_measured;
 pub(crate) use page::charts;
-pub use page::render;
+pub use page::{WriteError, render, write_report_in, write_report_to};
 pub(crate) use plots::dot_plot;

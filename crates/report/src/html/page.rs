@@ -1,24 +1,26 @@
-//! The report page: its sections, in the order in which a reader needs them.
+//! The report page: its first screen, its sections in the order in which a reader needs them, and its file in the
+//! results directory.
 
 use super::document::document;
 use super::given::Page;
-use super::{
-    captures, distance, environment, first_screen, grid, latencies, machines, pairs, plots, probes, record, scaling,
-    searches, seconds, stability, tables, time,
-};
+use super::{captures, distance, machines, plots, record, samples, scaling, stability, tables};
+use crate::words;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use tare_files::{FilesError, Folder};
 use tare_findings::collect::ConditionTrials;
 use tare_findings::relative::RelativeTable;
 use tare_findings::summary::Summary;
 use tare_results::Results;
+use tare_text::count;
 
 pub fn render(results: &Results, summary: &Summary) -> String {
     let page = Page::new(results, summary);
     let sections = sections(&page);
     let body = html! {
         header {
-            (first_screen::section(&page))
+            (first_screen(&page))
             nav aria-label="Sections" {
                 @for (id, title, _) in &sections { a href={ "#" (id) } { (title) } }
             }
@@ -83,27 +85,27 @@ const SCREEN_ONLY: [&str; 4] = ["threads", "metrics", "logs", "record"];
 /// (anchor, title, content) of every section with content.
 fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
     let all = [
-        ("pairs", "Pair by pair", pairs::section(page)),
+        ("pairs", "Pair by pair", plots::pairs(page)),
         // For numeric factors a curve is more useful than a list.
         ("curves", "Curves", scaling::curves(page)),
         ("trials", "Every trial", plots::headline(page)),
-        ("notes", "Results and their uncertainty", first_screen::notes(page)),
-        ("latencies", "Latency of transactions", latencies::section(page)),
-        ("grid", "Clients by server locations", grid::section(page)),
+        ("notes", "Results and their uncertainty", uncertainty(page)),
+        ("latencies", "Latency of transactions", samples::latencies(page)),
+        ("grid", "Clients by server locations", tables::grids(page)),
         ("distance", "Costs of distance", distance::section(page)),
         ("counters", "Seconds by threads and strategy", scaling::counters(page)),
         ("order", "Trials in the order in which they ran", plots::run_order(page)),
-        ("searches", "The search for the highest rate", searches::section(page)),
-        ("seconds", "Second by second", seconds::section(page)),
+        ("searches", "The search for the highest rate", scaling::searches(page)),
+        ("seconds", "Second by second", samples::seconds(page)),
         ("conditions", "Conditions", tables::conditions(page)),
         ("spread", "How steady each query was", stability::spread(page)),
-        ("probes", "Probes", probes::section(page)),
+        ("probes", "Probes", tables::probes(page)),
         ("effects", "Effects of the factors", stability::effects(page)),
         ("queries", "Each query's trials", stability::queries(page)),
         ("plans", "Plans of the queries", stability::plans(page)),
         ("warm-up", "Warm-up of the queries", stability::warm_up(page)),
         ("scaling", "Scaling", scaling::section(page)),
-        ("time", "Where the time of a transaction goes", time::section(page)),
+        ("time", "Where the time of a transaction goes", samples::time(page)),
         ("relative", "Relative throughput, load by load", scaling::relative(page)),
         ("builds", "Builds side by side", captures::builds(page)),
         ("growth", "What grows with the load: locks and functions", captures::growth(page)),
@@ -117,9 +119,9 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("threads", "Threads", machines::threads(page)),
         ("nodes", "Memory by node", machines::nodes(page)),
         ("metrics", "All metrics", plots::others(page)),
-        ("environment", "Environment", environment::section(page)),
+        ("environment", "Environment", record::environment(page)),
         ("logs", "Trials and their logs", record::trials(page)),
-        ("record", "How to repeat it, and the full record", record::section(page)),
+        ("record", "How to repeat it, and the full record", record::record(page)),
     ];
     let mut shown: Vec<_> = all.into_iter().filter_map(|(id, title, body)| Some((id, title, body?))).collect();
     // The section with the answer comes first; the others keep their order.
@@ -141,4 +143,58 @@ fn footer(page: &Page<'_>) -> Markup {
             "Drawn by tare " (env!("CARGO_PKG_VERSION")) "."
         }
     }
+}
+
+pub(super) fn first_screen(page: &Page<'_>) -> Markup {
+    let screen = words::first_screen(page.summary, page.results);
+    html! {
+        p.study { "tare · " (page.results.study) }
+        h1 { (screen.out) }
+    }
+}
+
+/// Further results, what was run, how certain the answer is, and the warnings, counted and folded. The chart comes
+/// before this section.
+pub(super) fn uncertainty(page: &Page<'_>) -> Option<Markup> {
+    let screen = words::first_screen(page.summary, page.results);
+    let warnings = &screen.warnings;
+    Some(html! {
+        @for sentence in &screen.further { p.further { (sentence) } }
+        @if !warnings.is_empty() {
+            details.warnings open[warnings.len() == 1] {
+                summary { (count(warnings.len(), "warning")) }
+                ul { @for line in warnings { li { (line) } } }
+            }
+        }
+        dl.first {
+            dt { "What was run" } dd { (screen.run) }
+            dt { "On what" } dd { (screen.machine) }
+            dt { "How sure" } dd { (screen.sure) }
+            @if warnings.is_empty() {
+                dt { "Warnings" } dd { "None: no trial failed or was disturbed, and none is shown to be an outlier." }
+            }
+        }
+    })
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct WriteError(#[from] pub FilesError);
+
+const REPORT: &str = "report.html";
+
+/// Writes `report.html` from results that are already read, through the handle of their directory, and returns its
+/// path.
+pub fn write_report_in(folder: &Folder, results: &Results) -> Result<PathBuf, WriteError> {
+    folder.write(REPORT, rendered(results).as_bytes())?;
+    Ok(folder.path().join(REPORT))
+}
+
+pub fn write_report_to(results: &Results, path: &Path) -> Result<(), WriteError> {
+    // Atomically, and without following links, because the directory may belong to another user.
+    Ok(tare_files::write_named(results.audience, path, |file| file.write_all(rendered(results).as_bytes()))?)
+}
+
+fn rendered(results: &Results) -> String {
+    render(results, &tare_findings::summarize(results))
 }

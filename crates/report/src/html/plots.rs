@@ -5,12 +5,14 @@ use super::given::Page;
 use super::scaling::HOLLOW;
 use super::tables;
 use crate::charts::dots::{self, Dot, DotRow};
-use crate::charts::frame::Frame;
-use crate::charts::run_order::{self, Point, Strip};
+use crate::charts::marks::Frame;
+use crate::charts::over_time::{self, Point, Strip};
+use crate::charts::pairs;
 use crate::figures::figure;
-use crate::words::{best_first, better_word};
+use crate::words::{ab as words, ab_rows, best_first, better_word};
 use maud::{Markup, html};
 use std::collections::HashMap;
+use tare_findings::ab::course;
 use tare_findings::collect;
 use tare_findings::condition::MetricSummary;
 use tare_findings::state::is_disturbed;
@@ -175,10 +177,25 @@ pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
             @if points.iter().any(|point| point.value.is_none()) { " × not used: failed, or disturbed and set aside." }
             @if points.iter().any(|point| point.disturbed) { (HOLLOW) }
         }
-        (either("Run-order strip", &run_order::draw(&strip, &wide), &run_order::draw(&strip, &Frame::SLIM)))
+        (either("Run-order strip", &over_time::draw_strip(&strip, &wide), &over_time::draw_strip(&strip, &Frame::SLIM)))
     })
 }
 
 fn seconds(trial: &TrialRecord) -> Option<f64> {
     trial.started_at.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond() as f64 / 1000.0)
+}
+
+/// The chart of `tare ab` with its table; `None` if no pairs were measured.
+pub(super) fn pairs(page: &Page<'_>) -> Option<Markup> {
+    let (plan, ab) = (page.results.plan.as_ref()?, page.summary.pairs.as_ref()?);
+    let course = course(plan, &page.results.trials);
+    let sentence = words::sentence(ab);
+    let [wide, slim] = [pairs::WIDE, Frame::SLIM].map(|frame| pairs::draw(&sentence, ab, &course, &frame));
+    Some(html! {
+        @if !course.is_empty() {
+            (either("The ratio after each pair", &wide, &slim))
+            p.note.small-screen { (pairs::legend(ab, &course)) "." }
+        }
+        dl.first { @for (name, value) in ab_rows::rows(ab) { dt { (name) } dd { (value) } } }
+    })
 }

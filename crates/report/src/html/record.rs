@@ -1,20 +1,153 @@
-//! The command that repeats the run, the resolved study, and all trials as tab-separated values.
+//! How the run was made: the machine and its settings as found and as set, the command that repeats the run, the
+//! resolved study, and all trials as tab-separated values.
 
+use super::document::Head::{L, R};
+use super::document::{row, scroll, table};
 use super::given::Page;
-use super::scroll::scroll;
 use crate::figures::Scale;
 use maud::{Markup, html};
+use std::collections::{BTreeMap, BTreeSet};
 use tare_findings::collect;
 use tare_findings::state::{self, State};
 use tare_results::Source;
 use tare_results::schema::{Outcome, TrialRecord};
+use tare_results::server::ServerRecord;
 use tare_text::count;
+
+/// Up to this many settings are shown unfolded.
+const OPEN: usize = 12;
+
+pub(super) fn environment(page: &Page<'_>) -> Option<Markup> {
+    let environment = page.results.environment.as_ref()?;
+    let machine: [(&str, &str); 4] = [
+        ("CPU", &environment.cpu_model),
+        ("hypervisor", environment.hypervisor.as_deref().unwrap_or("none seen")),
+        ("operating system", &environment.os),
+        ("kernel", &environment.kernel),
+    ];
+    let set = settings(page);
+    let uncontrolled = uncontrolled(page);
+    Some(html! {
+        (table("Table of the environment", &[L("what"), L("original value")], machine.iter().map(|(name, value)| row![name, value])))
+        @let found = &environment.settings;
+        @if !found.is_empty() {
+            details.screen-only open[found.len() <= OPEN] {
+                summary { (count(found.len(), "setting")) ", original values" }
+                (table("Table of settings", &[L("what"), L("original value")],
+                    found.iter().map(|(name, value)| row![name, value])))
+            }
+        }
+        @if let Some(servers) = of_servers(page) { (servers) }
+        @if !uncontrolled.is_empty() {
+            h3 { "Not controlled: the server ran already" }
+            (table("Table of what was not controlled", &[L("what"), L("value")],
+                uncontrolled.iter().map(|(what, how)| row![what, how])))
+        }
+        @if !set.is_empty() {
+            h3 { "Set by trials, and verified" }
+            (table("Table of settings", &[L("factor"), L("level"), L("found before"), L("read back"),
+                R("trials")], set.iter().take(200).map(|((factor, level, found, verified), trials)| row![
+                factor, level, found, verified, trials
+            ])))
+        }
+    })
+}
+
+/// What no trial set or verified, each once.
+fn uncontrolled<'a>(page: &Page<'a>) -> BTreeSet<(&'a str, &'a str)> {
+    let lists = page.results.trials.iter().flat_map(|trial| &trial.uncontrolled);
+    lists.map(|(what, how)| (what.as_str(), how.as_str())).collect()
+}
+
+type Setting<'a> = (&'a str, &'a str, &'a str, &'a str);
+
+/// Each distinct setting, and the number of trials in which it was made.
+fn settings<'a>(page: &Page<'a>) -> BTreeMap<Setting<'a>, usize> {
+    let mut rows = BTreeMap::new();
+    for setting in page.results.trials.iter().flat_map(|trial| &trial.settings) {
+        let found = setting.found.as_deref().unwrap_or("–");
+        *rows
+            .entry((setting.factor.as_str(), setting.level.as_str(), found, setting.verified.as_str()))
+            .or_default() += 1;
+    }
+    rows
+}
+
+const LISTED_SETTINGS: usize = 200;
+
+struct Shown<'a> {
+    server: &'a ServerRecord,
+    conditions: BTreeSet<&'a str>,
+}
+
+fn of_servers(page: &Page<'_>) -> Option<Markup> {
+    let servers = servers(page);
+    if servers.is_empty() {
+        return None;
+    }
+    Some(html! {
+        h3 { "Servers" }
+        (table("Table of servers", &[L("server"), L("build"), R("buffer pool, MiB"), R("set"), L("program"),
+            L("conditions")], servers.iter().map(|shown| row![
+            format!("{} {}", shown.server.product, shown.server.version),
+            shown.server.build_id.as_ref().and_then(|id| id.get(..12)).unwrap_or("–"),
+            shown.server.buffer_pool_bytes.map_or("–".to_owned(), |bytes| (bytes >> 20).to_string()),
+            shown.server.changed.len(), shown.server.path, conditions_of(shown)
+        ])))
+        @for shown in &servers { (settings_of(shown)) }
+    })
+}
+
+/// Each distinct server, in the order of the trials.
+fn servers<'a>(page: &Page<'a>) -> Vec<Shown<'a>> {
+    let mut all: Vec<Shown<'a>> = Vec::new();
+    for trial in &page.results.trials {
+        let Some(server) = &trial.server else { continue };
+        let same = |shown: &&mut Shown<'a>| {
+            let a = shown.server;
+            (&a.path, &a.version, &a.build_id, &a.changed)
+                == (&server.path, &server.version, &server.build_id, &server.changed)
+        };
+        match all.iter_mut().find(same) {
+            Some(shown) => drop(shown.conditions.insert(&trial.condition)),
+            None => all.push(Shown { server, conditions: BTreeSet::from([trial.condition.as_str()]) }),
+        }
+    }
+    all
+}
+
+fn conditions_of(shown: &Shown<'_>) -> String {
+    let first: Vec<&str> = shown.conditions.iter().take(3).copied().collect();
+    match shown.conditions.len() - first.len() {
+        0 => first.join(", "),
+        more => format!("{} and {more} more", first.join(", ")),
+    }
+}
+
+fn settings_of(shown: &Shown<'_>) -> Markup {
+    let server = shown.server;
+    html! {
+        details {
+            summary { "How " (server.product) " " (server.version) " was built, started and set (" (conditions_of(shown)) ")" }
+            pre.command tabindex="0" { (server.arguments.join(" ")) }
+            @if !server.option_files.is_empty() { p { "Option files: " (server.option_files.join(", ")) } }
+            @if !server.build.is_empty() { p.note { @for (name, value) in &server.build { (name) ": " (value) br; } } }
+            @if !server.changed.is_empty() {
+                (table("Table of settings that differ from the defaults", &[L("setting"), L("in the trial"),
+                    L("the program's own")], server.changed.iter().take(LISTED_SETTINGS).map(|(name, setting)| row![
+                    name, html! { (setting.value) @if let Some(unit) = &setting.unit { " (" (unit) ")" } },
+                    setting.default.as_deref().unwrap_or("not reported")
+                ])))
+            }
+        }
+    }
+}
 
 /// Maximum bytes of embedded values; beyond this only the headline metric is embedded.
 const RECORD_BYTES: usize = 300_000;
-const LISTED: usize = 250;
+const LISTED_TRIALS: usize = 250;
 
-pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
+pub(super) fn record(page: &Page<'_>) -> Option<Markup> {
     let command = page.results.environment.as_ref().map(|environment| environment.command.as_str());
     let metrics = collect::all_metrics(&page.conditions);
     let mut values = values(page, &metrics);
@@ -62,7 +195,7 @@ pub(super) fn trials(page: &Page<'_>) -> Option<Markup> {
                             th scope="col" { (metric.unwrap_or("")) @if !scale.unit.is_empty() { ", " (scale.unit) } }
                             th.l scope="col" { "reason" } @if in_directory { th.l.c scope="col" { "logs" } }
                         } }
-                        tbody { @for trial in trials.iter().take(LISTED) { tr data-c=(trial.condition) {
+                        tbody { @for trial in trials.iter().take(LISTED_TRIALS) { tr data-c=(trial.condition) {
                             td.l.c { (trial.trial) @if trial.attempt > 1 { " (" (trial.attempt) ")" } }
                             th scope="row" { (trial.condition) }
                             td.l.c { (word(trial)) }
@@ -75,7 +208,7 @@ pub(super) fn trials(page: &Page<'_>) -> Option<Markup> {
                         } } }
                     }
                 }))
-                @if trials.len() > LISTED { p.note { "The first " (LISTED) "; trials.jsonl has all." } }
+                @if trials.len() > LISTED_TRIALS { p.note { "The first " (LISTED_TRIALS) "; trials.jsonl has all." } }
             }
         }
     })

@@ -1,14 +1,14 @@
 //! The spread of each query, its causes, and every trial of it; its plans, and its warm-up.
 
-use super::document::either;
+use super::document::Head::{L, R};
+use super::document::{either, row, scroll, table};
 use super::given::Page;
 use super::scaling::HOLLOW;
-use super::scroll::Head::{L, R};
-use super::scroll::{row, scroll, table};
 use super::tables;
-use crate::charts::forest::{self, ForestLine};
+
+use crate::charts::dots::{self, Query, QueryDot};
 use crate::charts::heat::{self, Figures, Heat};
-use crate::charts::queries::{self as chart, Dot, Query};
+use crate::charts::ratios::{self, ForestLine};
 use crate::figures::{chance, figure};
 use crate::tables as shared;
 use crate::words::letter;
@@ -136,7 +136,7 @@ fn fold(open: bool, title: &str, what: &str, lines: &[ForestLine]) -> Markup {
         @if !lines.is_empty() {
             details open[open] {
                 summary { (title) }
-                @let [wide, slim] = forest::draw(title, what, lines);
+                @let [wide, slim] = ratios::draw_comparisons(title, what, lines);
                 (either(&format!("Forest plot: {title}"), &wide, &slim))
             }
         }
@@ -161,7 +161,7 @@ fn together(page: &Page<'_>) -> Markup {
         })
         .collect();
     let [wide, slim] =
-        forest::draw("Sources of spread", "ratio of the coefficients of variation between trials", &lines);
+        ratios::draw_comparisons("Sources of spread", "ratio of the coefficients of variation between trials", &lines);
     html! {
         h3 { "What makes restarts differ" }
         p.note {
@@ -197,7 +197,9 @@ pub(super) fn queries(page: &Page<'_>) -> Option<Markup> {
             let centre = all.iter().sum::<f64>() / all.len().max(1) as f64;
             let of = |condition: &ConditionTrials<'_>| {
                 let trials = condition.with(name).into_iter();
-                trials.map(|(trial, mean)| Dot { value: mean / centre - 1.0, disturbed: is_disturbed(trial) }).collect()
+                trials
+                    .map(|(trial, mean)| QueryDot { value: mean / centre - 1.0, disturbed: is_disturbed(trial) })
+                    .collect()
             };
             (centre > 0.0).then(|| Query {
                 label: short(name),
@@ -206,7 +208,7 @@ pub(super) fn queries(page: &Page<'_>) -> Option<Markup> {
         })
         .collect();
     let any_disturbed = queries.iter().flat_map(|q| &q.conditions).flat_map(|(_, dots)| dots).any(|dot| dot.disturbed);
-    let [wide, slim] = chart::draw(&queries);
+    let [wide, slim] = dots::draw_queries(&queries);
     Some(html! {
         p.note {
             "A dot is a trial. Dots close together in a row are a steady query; rows that are apart are an effect."

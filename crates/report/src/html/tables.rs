@@ -1,14 +1,18 @@
 //! Tables of figures. Each is a plain HTML table that can be copied into a spreadsheet: one number per cell, units in
 //! the heads.
 
+use super::document::Head::{L, R};
+use super::document::{captioned, drawn, head, row, scroll};
 use super::given::Page;
-use super::scroll::Head::{L, R};
-use super::scroll::{drawn, head, scroll};
 use crate::figures::Scale;
-use crate::{tables, words};
+use crate::tables;
+use crate::words::{self, between};
 use maud::{Markup, html};
 use tare_findings::condition::{ConditionSummary, MetricSummary};
+use tare_findings::factors::words_of;
+use tare_findings::grid::{GridCell, PlacementGrid, place_words};
 use tare_findings::mode::Middle;
+use tare_findings::probe_rows::{self, ProbeRow};
 use tare_text::percent;
 
 /// Maximum rows of the table of all metrics; for a study of many conditions `tare show --json` has the rest.
@@ -113,4 +117,96 @@ fn scale<'a>(metrics: impl Iterator<Item = &'a MetricSummary>) -> Scale {
     let mut metrics = metrics.peekable();
     let unit = metrics.peek().map_or("", |first| first.unit.as_str());
     Scale::of_middles(unit, metrics.map(MetricSummary::middle))
+}
+
+const LISTED_MEANS: usize = 12;
+
+pub(super) fn grids(page: &Page<'_>) -> Option<Markup> {
+    let grids = &page.summary.placement_grids;
+    (!grids.is_empty()).then(|| {
+        html! {
+            p.note {
+                "Clients by row, server by column, each with its CPUs on this machine. Mean ± half of the 95% interval over trials, or its modes with their shares of the trials; "
+                "below it the mean of each trial, in the order in which they ran."
+            }
+            @for grid in grids { (grid_table(page, grid)) }
+        }
+    })
+}
+
+fn grid_table(page: &Page<'_>, grid: &PlacementGrid) -> Markup {
+    let scale = tables::scale_of(grid, page.summary);
+    let at = if grid.levels.is_empty() { String::new() } else { format!(", {}", words_of(&grid.levels)) };
+    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
+    html! {
+        (scroll(&format!("Clients by server locations{at}"), &html! {
+            table {
+                caption { (grid.metric) (unit) (at) }
+                thead { tr {
+                    th.l scope="col" { "clients on" }
+                    @for server in &grid.servers { th scope="col" { "server on " (place_words(server)) } }
+                } }
+                tbody { @for (client, row) in grid.clients.iter().zip(&grid.cells) { tr {
+                    th scope="row" { (place_words(client)) }
+                    @for found in row { td { @match found {
+                        Some(found) => (grid_cell(page, grid, found, &scale)),
+                        None => "–",
+                    } } }
+                } } }
+            }
+        }))
+    }
+}
+
+fn grid_cell(page: &Page<'_>, grid: &PlacementGrid, found: &GridCell, scale: &Scale) -> Markup {
+    let listed: Vec<String> = found.trials.iter().take(LISTED_MEANS).map(|mean| scale.number(*mean)).collect();
+    let more = if found.trials.len() > LISTED_MEANS { " …" } else { "" };
+    let metric = page.summary.metric(&found.condition, &grid.metric);
+    let middle = metric.map_or(Vec::new(), |metric| scale.middle(metric.middle()));
+    html! { @for line in middle { (line) br; } small { (listed.join(" ")) (more) } }
+}
+
+pub(super) fn probes(page: &Page<'_>) -> Option<Markup> {
+    let rows = probe_rows::rows(page.summary);
+    let first = rows.first()?;
+    let scale = Scale::new(&first.metric.unit, rows.iter().map(|row| row.metric.max).fold(0.0, f64::max), 4);
+    let by = rows.iter().find_map(|row| row.adjusted).map(|found| found.probe.clone());
+    let interval = |ci| between(ci, "–", |end| scale.number(end));
+    let left: Vec<String> = first.left.iter().map(|(probe, _)| format!("left by {probe}")).collect();
+    let mut heads = vec![L("condition"), R("between")];
+    heads.extend(left.iter().map(|head| R(head)));
+    heads.extend([R("mean"), R("95% interval")]);
+    heads.extend(by.iter().flat_map(|_| [R("adjusted mean"), R("95% interval")]));
+    let row = |row: &ProbeRow<'_>| {
+        let mut cells = row![row.condition, row.between.map_or("–".to_owned(), percent)];
+        cells.extend(first.left.iter().map(|(name, _)| {
+            let left = row.left.iter().find(|(probe, _)| probe == name);
+            html! { (left.map_or("–".to_owned(), |(_, left)| format!("{left:.2}"))) }
+        }));
+        let mean = match row.metric.has_mean() {
+            true => scale.number(row.metric.mean),
+            false => scale.middle(row.metric.middle()).join(" or "),
+        };
+        cells.extend(row![mean, interval(row.metric.interval())]);
+        if by.is_some() {
+            let mean = row.adjusted.and_then(|found| found.adjusted_mean);
+            let ci = row.adjusted.and_then(|found| found.ci);
+            cells.extend(row![mean.map_or("–".to_owned(), |mean| scale.number(mean)), interval(ci)]);
+        }
+        cells
+    };
+    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
+    let caption = format!("{}{unit}", first.metric.name);
+    Some(html! {
+        p.note {
+            "A probe is known work, done before and after each sample on its own PUs while the server idles: loads from memory "
+            "(chain), steps in registers (spin), two threads that wake each other (wakeup). What it leaves is the share of the "
+            "spread between trials that it does not explain: 1 is all of it."
+            @match &by {
+                Some(by) => { " The study said before it ran that means are compared at the same reading of " (by) "." },
+                None => { " The study declared no adjustment before it ran, so nothing is adjusted." },
+            }
+        }
+        (captioned("Table of probes", &caption, &heads, rows.iter().map(row)))
+    })
 }

@@ -1,12 +1,11 @@
 //! Tables of captures: growth rankings, builds compared, where threads spend time, and the cost of capturing.
 
-use super::relative::RATIO;
-use super::rows::{drawn, lined, titled};
-use super::style::Style;
-use super::text::{plain, wrap};
+use super::layout::{drawn, lined, titled, wrap};
+use super::scaling::RATIO;
+use super::style::{Style, plain};
 use crate::figures::times;
 use crate::tables;
-use crate::words::{between, lines, waits, wakes};
+use crate::words::{between, waits};
 use tare_findings::captures::{CaptureSummary, Grown, GrowthRanking, Profiled};
 use tare_findings::factors::words_of;
 use tare_findings::lines::LinesSummary;
@@ -116,11 +115,11 @@ pub(super) fn charged(captures: &[CaptureSummary], style: Style) -> Option<Strin
             rows.push(vec![
                 plain(&capture.condition),
                 ending(&plain(who), THREAD),
-                wakes::doing(*doing).to_owned(),
+                waits::doing(*doing).to_owned(),
                 percent(*share),
             ]);
         }
-        lines.push_str(&wrap(style, "  ", "    ", &plain(&format!("{}: {}", capture.condition, wakes::about(found)))));
+        lines.push_str(&wrap(style, "  ", "    ", &plain(&format!("{}: {}", capture.condition, waits::woken(found)))));
     }
     let head = "what other threads did while the threads that serve connections slept, along the chain of wake-ups";
     let heads = ["condition", "who", "did", "share"];
@@ -130,7 +129,7 @@ pub(super) fn charged(captures: &[CaptureSummary], style: Style) -> Option<Strin
 /// The callers of the functions in which these threads slept, one per line.
 pub(super) fn callers(captures: &[CaptureSummary], style: Style) -> Option<String> {
     let line = |condition: &str, (chain, share): &(String, f64)| {
-        wrap(style, "  ", "    ", &plain(&format!("{condition}: {} {}", percent(*share), wakes::callers(chain))))
+        wrap(style, "  ", "    ", &plain(&format!("{condition}: {} {}", percent(*share), waits::waking_callers(chain))))
     };
     let of = |capture: &CaptureSummary| -> String {
         let all = capture.callers().iter().take(ROWS);
@@ -158,8 +157,8 @@ pub(super) fn lines_of(with: &[(&str, &LinesSummary)], of: &str, style: Style) -
     let message: String = with
         .iter()
         .map(|(name, found)| {
-            let first = lines::first(found).map_or(String::new(), |first| format!(" {first}"));
-            wrap(style, "  ", "    ", &plain(&format!("{name}: {}.{first}", lines::about(found))))
+            let first = waits::first_line(found).map_or(String::new(), |first| format!(" {first}"));
+            wrap(style, "  ", "    ", &plain(&format!("{name}: {}.{first}", waits::shared_lines(found))))
         })
         .collect();
     let head = "cache lines that cores take from each other";

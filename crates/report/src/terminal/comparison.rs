@@ -1,16 +1,20 @@
-//! `tare compare`: how the two sides differ in their setup, then metric | A | B | ratio | interval | verdict.
+//! Comparisons: of two sides, of several with the first, and of the runs of a history.
 
-use super::rows;
-use super::style::Style;
-use super::text::{plain, warned, wrap};
-use crate::figures::Scale;
-use crate::words;
+use super::layout::{self, fitted, lined, titled, warned, wrap};
+use super::style::{Style, plain};
+use crate::figures::{Scale, change, changes_of};
 use crate::words::find::shown_interval;
+use crate::{tables, words};
 use std::collections::BTreeSet;
-use tare_findings::compare::{Comparison, Gate, Losses, MetricComparison, Note, Options, ProbeChange, Verdict};
+use tare_findings::compare::groups::letters;
+use tare_findings::compare::{
+    AgainstFirst, Comparison, Gate, Grouped, Losses, ManyComparison, MetricComparison, Note, Options, ProbeChange,
+    Verdict,
+};
 use tare_findings::differences::Difference;
+use tare_findings::history::{History, MetricHistory};
 use tare_findings::mode::Mode;
-use tare_results::metric::describe;
+use tare_results::metric::{self, describe};
 use tare_stats::Interval;
 use tare_text::{count, decimal, percent};
 
@@ -25,7 +29,7 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
     for condition in conditions {
         let rows: Vec<&MetricComparison> =
             found.metrics.iter().filter(|m| m.condition.to_string() == condition && says_something(m)).collect();
-        parts.push(rows::titled(style, &plain(&condition), &metrics(&rows, style)));
+        parts.push(titled(style, &plain(&condition), &metrics(&rows, style)));
     }
     let metrics: Vec<&MetricComparison> = found.metrics.iter().collect();
     let how = found.sessions.as_ref().map_or_else(|| words::how_compared(&metrics), words::how_compared_by_session);
@@ -52,8 +56,8 @@ fn differences(found: &Comparison, style: Style) -> String {
         let value = |text: &str| if text.is_empty() { "-".to_owned() } else { plain(text) };
         vec![plain(&difference.what.to_string()), value(&difference.a), value(&difference.b)]
     };
-    let rows = rows::lined(style, &["differs", "A", "B"], 3, found.differences.iter().map(row));
-    rows::titled(style, "how they were made", &rows)
+    let rows = lined(style, &["differs", "A", "B"], 3, found.differences.iter().map(row));
+    titled(style, "how they were made", &rows)
 }
 
 /// Metrics that only explain others are shown if they were requested or differ.
@@ -94,7 +98,7 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
         cells.push(words::verdict(metric));
         all.push(cells);
     }
-    rows::table(style, &heads, 1, &all)
+    layout::table(style, &heads, 1, &all)
 }
 
 /// The mean of a side, or each of its modes with its share of the trials.
@@ -110,7 +114,7 @@ fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "-".to_owned())
 }
 
-pub(super) fn probe_cell(probe: Option<ProbeChange>) -> String {
+fn probe_cell(probe: Option<ProbeChange>) -> String {
     or_dash(probe.and_then(|found| found.ci).map(ends))
 }
 
@@ -137,7 +141,7 @@ pub(super) fn explanation(
     wrap(style, "", "", &text)
 }
 
-pub(super) struct Gated<'a> {
+struct Gated<'a> {
     pub gate: Gate,
     pub base: &'a str,
     pub metrics: &'a [&'a MetricComparison],
@@ -200,4 +204,113 @@ impl Gated<'_> {
             ),
         }
     }
+}
+
+pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
+    let base = found.sides.first().map_or(String::new(), |base| plain(base));
+    let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&words::many_sentence(found, options.min_effect))))];
+    parts.extend(warned(style, &words::notes(&found.notes)));
+    let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
+    let head = format!("change against {base}, the largest first");
+    parts.push(titled(style, &head, &rows_of_many(&judged, &found.groups, style)));
+    parts.extend(base_words(found).map(|words| wrap(style, "", "", &plain(&words))));
+    let costs: Vec<&AgainstFirst> =
+        found.metrics.iter().filter(|row| !row.metric.judged && metric::is_server_cost(&row.metric.name)).collect();
+    if !costs.is_empty() {
+        let head = "what an operation costs the server (tested separately from the above)";
+        parts.push(titled(style, head, &rows_of_many(&costs, &[], style)));
+    }
+    let metrics: Vec<&MetricComparison> = found.metrics.iter().map(|row| &row.metric).collect();
+    parts.push(explanation(options, style, "rows of the first table", &words::how_compared(&metrics), &metrics));
+    let first = found.sides.first().map_or("", String::as_str);
+    parts.extend(found.gate.map(|gate| {
+        let gated = Gated {
+            gate,
+            base: first,
+            metrics: &metrics,
+            losses: &found.losses,
+            notes: &found.notes,
+            one_run: found.one_run,
+        };
+        style.bold(&wrap(style, "", "", &plain(&gated.words(options))))
+    }));
+    parts.join("\n")
+}
+
+/// The group letters of the base, which has no row of its own.
+fn base_words(found: &ManyComparison) -> Option<String> {
+    let base = found.sides.first()?;
+    let own = |cell: &Grouped| {
+        let letters = &cell.sides.iter().find(|side| side.side == *base)?.letters;
+        Some((format!("{} {}", cell.condition, cell.name), letters.clone()))
+    };
+    let all: Vec<(String, String)> = found.groups.iter().filter_map(own).collect();
+    let letters: BTreeSet<&String> = all.iter().map(|(_, letters)| letters).collect();
+    let where_ = match (all.as_slice(), letters.len()) {
+        ([], _) => return None,
+        ([(_, one), ..], 1) => one.clone(),
+        (all, _) => {
+            let named: Vec<String> = all.iter().map(|(cell, letters)| format!("{letters} ({cell})")).collect();
+            named.join(", ")
+        }
+    };
+    Some(format!(
+        "Sides that share a letter (group) are not distinguishable, at 95% over all pairs of sides together; {base} is in \
+         {where_}."
+    ))
+}
+
+fn rows_of_many(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> String {
+    let mut sorted = judged.to_vec();
+    sorted.sort_by(|a, b| words::size(&b.metric).total_cmp(&words::size(&a.metric)));
+    let by = sorted.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|found| &found.by);
+    let by = by.map(|by| [format!("by {by}"), format!("{by} itself")]);
+    let mut heads = vec!["side", "condition", "metric", "change", "95% interval"];
+    heads.extend(by.iter().flatten().map(String::as_str));
+    if !groups.is_empty() {
+        heads.push("group");
+    }
+    heads.push("verdict");
+    let cells = |row: &AgainstFirst| {
+        let metric = &row.metric;
+        let interval = |ci| shown_interval(ci).map_or("-".to_owned(), changes_of);
+        let mut cells = vec![
+            plain(&row.against),
+            plain(&metric.condition.to_string()),
+            plain(&metric.name),
+            metric.ratio.map_or("-".to_owned(), |ratio| change(ratio - 1.0)),
+            interval(metric.ci),
+        ];
+        if let Some(found) = metric.difference {
+            let (value, ends) = words::difference(&found, &metric.unit);
+            (cells[3], cells[4]) = (value, ends.unwrap_or_else(|| "-".to_owned()));
+        }
+        if by.is_some() {
+            let adjusted = metric.adjusted.as_ref();
+            cells.push(interval(adjusted.and_then(|found| found.ci)));
+            cells.push(probe_cell(adjusted.and_then(|found| found.probe)));
+        }
+        if !groups.is_empty() {
+            cells.push(letters(groups, &row.against, metric).to_owned());
+        }
+        cells.push(words::verdict(metric));
+        cells
+    };
+    lined(style, &heads, 3, sorted.into_iter().map(cells))
+}
+
+/// The whole output; `margin` is the margin of the gate.
+pub fn history(found: &History, margin: Option<f64>, style: Style) -> String {
+    let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&words::history_sentence(found))))];
+    parts.extend(found.lines.iter().map(|line| history_line(line, style)));
+    parts.extend(words::history(found).iter().map(|message| wrap(style, "", "", &plain(message))));
+    let gate = margin.and_then(|margin| words::history_gate(found, margin));
+    parts.extend(gate.map(|message| style.bold(&wrap(style, "", "", &plain(&message)))));
+    parts.join("\n")
+}
+
+fn history_line(line: &MetricHistory, style: Style) -> String {
+    let head = format!("{}, {}", plain(&line.condition), plain(&line.name));
+    let message: String = words::line(line).iter().map(|message| wrap(style, "  ", "    ", &plain(message))).collect();
+    titled(style, &head, &(fitted(style, &tables::segments(line)) + &message))
 }

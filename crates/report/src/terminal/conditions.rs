@@ -1,13 +1,14 @@
-//! The table of conditions.
+//! The tables of conditions: one row per condition, and client location by server location.
 
-use super::names::Names;
-use super::rows::{lined, titled};
+use super::layout::{lined, titled, wrap_names};
 use super::spread::left_out;
-use super::style::{Style, fits};
-use super::text::{plain, wrap_names};
+use super::style::{Style, fits, plain};
 use crate::figures::Scale;
+use crate::tables;
 use crate::words::{best_first, better_word};
 use tare_findings::condition::{ConditionSummary, MetricSummary};
+use tare_findings::factors::words_of;
+use tare_findings::grid::{GridCell, PlacementGrid, place_words};
 use tare_findings::mode::Middle;
 use tare_findings::summary::Summary;
 use tare_results::metric::Better;
@@ -29,7 +30,7 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     let first = metrics.clone().next()?;
     let scale = Scale::of_middles(&first.unit, metrics.clone().map(MetricSummary::middle));
     let columns = Columns {
-        names: Names::of(summary),
+        names: ConditionNames::of(summary),
         states: States::of(summary),
         top: metrics.map(|metric| metric.max).fold(0.0, f64::max),
         scale,
@@ -64,7 +65,7 @@ pub(super) fn sorted<'s>(summary: &'s Summary, name: &str) -> Vec<Row<'s>> {
 }
 
 struct Columns {
-    names: Names,
+    names: ConditionNames,
     states: States,
     scale: Scale,
     top: f64,
@@ -185,4 +186,72 @@ fn strip(metric: &MetricSummary, top: f64) -> String {
         Middle::Range(least, most) => [least, most].into_iter().for_each(|end| cells[cell(end)] = '●'),
     }
     cells.into_iter().collect()
+}
+
+struct ConditionNames {
+    /// Empty when conditions have their own names.
+    factors: Vec<String>,
+}
+
+impl ConditionNames {
+    /// One column per factor when the name of every condition consists of its levels, and all have the same factors.
+    pub(crate) fn of(summary: &Summary) -> Self {
+        let factors: Vec<String> =
+            summary.conditions.first().map_or(Vec::new(), |c| c.levels.keys().cloned().collect());
+        let plain = |condition: &ConditionSummary| {
+            condition.levels.keys().eq(&factors) && tare_results::levels_of(&condition.name) == condition.levels
+        };
+        let factors = if summary.conditions.iter().all(plain) { factors } else { Vec::new() };
+        Self { factors }
+    }
+
+    pub(crate) fn columns(&self) -> usize {
+        self.factors.len().max(1)
+    }
+
+    pub(crate) fn heads(&self) -> Vec<String> {
+        if self.factors.is_empty() {
+            vec!["condition".to_owned()]
+        } else {
+            self.factors.iter().map(|f| plain(f)).collect()
+        }
+    }
+
+    pub(crate) fn cells(&self, condition: &ConditionSummary) -> Vec<String> {
+        if self.factors.is_empty() {
+            return vec![plain(&condition.name)];
+        }
+        let level = |factor| condition.levels.get(factor).map_or(String::new(), |level| plain(level));
+        self.factors.iter().map(level).collect()
+    }
+}
+
+/// Client location by server location, in the form used by ["Benchmarking? Mind your
+/// core."](https://mysqlonarm.github.io/Benchmarking-Mind-Your-Core/).
+pub(super) fn grids(summary: &Summary, style: Style) -> Option<String> {
+    let parts: Vec<String> = summary.placement_grids.iter().map(|grid| grid_table(grid, summary, style)).collect();
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+fn grid_table(grid: &PlacementGrid, summary: &Summary, style: Style) -> String {
+    let scale = tables::scale_of(grid, summary);
+    let servers: Vec<String> = grid.servers.iter().map(|server| plain(&place_words(server))).collect();
+    let heads: Vec<&str> = std::iter::once("clients on").chain(servers.iter().map(String::as_str)).collect();
+    let rows = grid.clients.iter().zip(&grid.cells).map(|(client, row)| {
+        let figure = |found: &GridCell| grid_cell(found, grid, summary, &scale);
+        let figures = row.iter().map(|found| found.as_ref().map_or("-".to_owned(), figure));
+        std::iter::once(plain(&place_words(client))).chain(figures).collect()
+    });
+    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
+    let at = if grid.levels.is_empty() { String::new() } else { format!(" at {}", plain(&words_of(&grid.levels))) };
+    let head = format!(
+        "{}{unit}: clients by row, server by column{at} (mean ± half of the 95% interval, or modes)",
+        grid.metric
+    );
+    titled(style, &head, &lined(style, &heads, 1, rows))
+}
+
+fn grid_cell(found: &GridCell, grid: &PlacementGrid, summary: &Summary, scale: &Scale) -> String {
+    let metric = summary.metric(&found.condition, &grid.metric);
+    metric.map_or(String::new(), |metric| scale.middle(metric.middle()).join("\n"))
 }

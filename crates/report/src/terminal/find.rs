@@ -1,8 +1,7 @@
 //! `tare find`: its sentence, a table of the candidates, the effect of each setting, and the lines to paste.
 
-use super::rows::{lined, titled};
-use super::style::Style;
-use super::text::{heading, plain, wrap};
+use super::layout::{heading, lined, titled, wrap};
+use super::style::{Style, plain};
 use crate::figures::{Scale, times};
 use crate::words::between;
 use crate::words::find::{disturbed, fate, knob, sentence, shown_interval, stopped, trade};

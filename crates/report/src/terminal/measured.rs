@@ -1,8 +1,7 @@
 //! The tables of `tare topo --measure`.
 
-use super::rows::lined;
+use super::layout::{lined, wrap};
 use super::style::Style;
-use super::text::wrap;
 use tare_topology::measure::{Cost, Costs, Measured};
 
 pub fn measured(measured: &Measured, costs: &Costs, style: Style) -> String {

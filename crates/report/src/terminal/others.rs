@@ -1,10 +1,9 @@
 //! Table of the metrics other than the headline metric.
 
 use super::conditions::sorted;
-use super::rows::lined;
+use super::layout::{heading, lined, wrap, wrap_names};
 use super::spread::left_out;
-use super::style::{Style, fits};
-use super::text::{heading, plain, wrap, wrap_names};
+use super::style::{Style, fits, plain};
 use crate::figures::{Scale, half_width};
 use crate::words::letter;
 use std::collections::{BTreeMap, BTreeSet};

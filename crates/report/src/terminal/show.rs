@@ -1,9 +1,8 @@
 //! `tare show`: the answer and its table, then warnings and notes, then the other tables.
 
-use super::rows::{fitted, titled};
-use super::style::Style;
-use super::text::{plain, warned, wrap};
-use super::{captures, conditions, grid, others, probes, relative, scaling, spread, steps, time};
+use super::layout::{fitted, titled, warned, wrap};
+use super::style::{Style, plain};
+use super::{captures, conditions, others, scaling, spread, why};
 use crate::tables;
 use crate::words::{self, first_screen, warnings_in_full};
 use tare_findings::effects::Effect;
@@ -14,13 +13,13 @@ use tare_results::Results;
 pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     let screen = first_screen(summary, results);
     let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&screen.out)))];
-    let (mut first, mut last) = (relative::relative(summary, style).or_else(|| captures::builds(summary, style)), None);
+    let (mut first, mut last) = (scaling::relative(summary, style).or_else(|| captures::builds(summary, style)), None);
     if !RelativeTable::is_the_answer(summary) {
         std::mem::swap(&mut first, &mut last);
     }
     parts.extend(first);
     parts.extend(conditions::headline(summary, style));
-    parts.extend(grid::grids(summary, style));
+    parts.extend(conditions::grids(summary, style));
     let further: String = screen.further.iter().map(|sentence| wrap(style, "", "", &plain(sentence))).collect();
     if !further.is_empty() {
         parts.push(further);
@@ -36,12 +35,12 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
         summary.distance.iter().map(|found| wrap(style, "", "  ", &plain(&words::distance(found)))).collect();
     parts.extend((!distance.is_empty()).then_some(distance));
     parts.extend(scaling::counters(summary, style));
-    parts.extend(steps::steps(summary, style));
+    parts.extend(scaling::load_steps(summary, style));
     parts.extend(spread::spread(summary, style));
     parts.extend(spread::sources(summary, style));
-    parts.extend(probes::probes(summary, style));
-    parts.extend(time::summary(summary, style));
-    parts.extend(time::difference(results, summary, style));
+    parts.extend(spread::probes(summary, style));
+    parts.extend(why::summary(summary, style));
+    parts.extend(why::difference(results, summary, style));
     parts.extend(others::others(summary, style));
     parts.extend(effects(summary, style));
     parts.extend(scaling::laws(summary, style));

@@ -1,16 +1,19 @@
-//! The spread of each condition over several queries, and the sources of the spread between restarts.
+//! The spread of results: of each condition over several queries, its sources between restarts, what remains of it
+//! after adjusting by a probe, and what statistics other than the mean hide of it.
 
-use super::rows::{table, titled};
-use super::style::Style;
-use super::text::plain;
-use crate::figures::{chance, times};
+use super::layout::{lined, table, titled, wrap};
+use super::style::{Statistic, Style, plain};
+use crate::figures::{Scale, chance, times};
 use crate::tables;
 use crate::words::between;
 use crate::words::find::shown_interval;
-use tare_findings::condition::{ConditionSummary, Spread};
+use tare_findings::condition::{ConditionSummary, MetricSummary, Spread};
 use tare_findings::effects::Effect;
+use tare_findings::probe_rows::{self, ProbeRow};
 use tare_findings::spread_from::SpreadSource;
 use tare_findings::summary::Summary;
+use tare_results::metric::Better;
+use tare_stats::Interval;
 use tare_text::percent;
 
 /// The table of ["Improving the Stability of MySQL Single-Threaded
@@ -72,4 +75,114 @@ pub(super) fn sources(summary: &Summary, style: Style) -> Option<String> {
     let head = "what makes restarts differ (spread: ratio of the CoVs, first level to second, over all metrics)";
     let rows: Vec<Vec<String>> = sources.ranking.iter().map(row).chain([unexplained]).collect();
     Some(titled(style, head, &table(style, &heads, 2, &rows)))
+}
+
+/// Relative distance from the shown figure from which a trial counts as not described by it.
+const FAR: f64 = 0.05;
+
+impl Statistic {
+    pub(super) fn head(self) -> &'static str {
+        match self {
+            Self::Median => "median",
+            Self::Best => "best of N",
+        }
+    }
+
+    fn value(self, metric: &MetricSummary) -> f64 {
+        match (self, metric.better) {
+            (Self::Median, _) => metric.median,
+            (Self::Best, Better::Higher) => metric.max,
+            (Self::Best, Better::Lower) => metric.min,
+        }
+    }
+
+    pub(super) fn cell(self, metric: &MetricSummary, scale: &Scale) -> String {
+        let value = scale.number(self.value(metric));
+        if self == Self::Best { format!("{value} of {}", metric.trials) } else { value }
+    }
+
+    pub(super) fn hides(self, rows: &[(&ConditionSummary, &MetricSummary)], style: Style) -> String {
+        let gap = |metric: &MetricSummary| (self.value(metric) / metric.mean - 1.0).abs();
+        let range = |metric: &MetricSummary| {
+            let value = self.value(metric);
+            let far = [metric.min, metric.max].into_iter().map(|end| (end / value - 1.0).abs()).fold(0.0, f64::max);
+            percent(far)
+        };
+        let Some((condition, metric)) = rows.iter().max_by(|a, b| gap(a.1).total_cmp(&gap(b.1))) else {
+            return String::new();
+        };
+        let name = plain(&condition.name);
+        let trials = |(_, metric): &(&ConditionSummary, &MetricSummary)| metric.trials;
+        let text = match self {
+            Self::Best => {
+                let uneven = rows.iter().map(trials).max() != rows.iter().map(trials).min();
+                format!(
+                    "The best of N trials depends on luck: it gets better with N{}, has no interval, and says nothing \
+                     about the other trials: under {name} it lies {} from the mean, and some trial {} from it.",
+                    if uneven { ", which differs here" } else { "" },
+                    percent(gap(metric)),
+                    range(metric)
+                )
+            }
+            Self::Median => {
+                let modes = rows.iter().find(|(_, metric)| !metric.modes.is_empty());
+                let modes = modes.map_or(String::new(), |(condition, _)| {
+                    format!(
+                        " Under {}, whose trials have several modes, there need be no trial near it.",
+                        plain(&condition.name)
+                    )
+                });
+                format!(
+                    "The median hides how far off the worse half of the trials is: under {name} it lies {} from the \
+                     mean, and some trial {} from it.{modes}",
+                    percent(gap(metric)),
+                    range(metric)
+                )
+            }
+        };
+        let far = rows.iter().any(|(_, metric)| gap(metric) > FAR);
+        let more = if far { " Where the two differ that much, find the cause of the spread." } else { "" };
+        wrap(style, "  ! ", "    ", &format!("{text}{more}"))
+    }
+}
+
+/// One row per condition; `None` without probes.
+pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {
+    let rows: Vec<ProbeRow<'_>> = probe_rows::rows(summary);
+    let first = rows.first()?;
+    let by = rows.iter().find_map(|row| row.adjusted).map(|found| format!("mean at the same {}", found.probe));
+    let mut heads = vec!["condition", "between"];
+    let names: Vec<&str> = first.left.iter().map(|(probe, _)| *probe).collect();
+    heads.extend(&names);
+    heads.push("mean, 95% interval");
+    heads.extend(by.as_deref());
+    let line = |row: &ProbeRow<'_>| {
+        let scale = Scale::new(&row.metric.unit, row.metric.max, 4);
+        let estimate = |mean: f64, ci: Option<Interval>| match ci {
+            Some(ci) => format!("{} ({} to {})", scale.number(mean), scale.number(ci.low), scale.number(ci.high)),
+            None => scale.number(mean),
+        };
+        let mut line = vec![plain(row.condition), row.between.map_or("-".to_owned(), percent)];
+        line.extend(names.iter().map(|name| {
+            let left = row.left.iter().find(|(probe, _)| probe == name);
+            left.map_or("-".to_owned(), |(_, left)| format!("{left:.2}"))
+        }));
+        line.push(match row.metric.has_mean() {
+            true => estimate(row.metric.mean, row.metric.ci),
+            false => scale.middle(row.metric.middle()).join(" or "),
+        });
+        if by.is_some() {
+            let adjusted = row.adjusted.and_then(|found| Some(estimate(found.adjusted_mean?, found.ci)));
+            line.push(adjusted.unwrap_or_else(|| "-".to_owned()));
+        }
+        line
+    };
+    let unit = Scale::new(&first.metric.unit, first.metric.max, 4).unit;
+    let head = format!(
+        "what each probe leaves of the spread between trials (1: explains nothing; average over {}), and {}{}",
+        tare_text::count(first.metrics, "metric"),
+        first.metric.name,
+        if unit.is_empty() { String::new() } else { format!(", {unit}") },
+    );
+    Some(titled(style, &head, &lined(style, &heads, 1, rows.iter().map(line))))
 }

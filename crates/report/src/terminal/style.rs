@@ -1,4 +1,4 @@
-//! Width and colour of the terminal output.
+//! Width and colour of the terminal output, and display of control characters in text from outside.
 
 use clap::builder::styling::{AnsiColor, Style as Ansi};
 use comfy_table::presets::NOTHING;
@@ -119,4 +119,20 @@ pub(super) fn finish(mut table: Table) -> String {
     }
     let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n") + "\n"
+}
+
+/// Makes control characters visible: a condition name or a log line must not control the reader's terminal.
+pub(crate) fn plain(text: &str) -> String {
+    // The width of a tab in a table is undefined.
+    tare_text::shown(text).replace('\t', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escape_sequences_from_outside_are_defused() {
+        assert_eq!(plain("a\u{1b}[2Jb\tc\u{9b}"), "a\\u{1b}[2Jb c\\u{9b}");
+    }
 }

@@ -1,15 +1,18 @@
-//! `tare why A B`: the answer, a waterfall from A's time to B's, functions, suspects, and the experiment that would
-//! decide.
+//! Where the time of a transaction goes: one line per condition, in full, and as the explanation of a difference with
+//! functions, suspects and the experiment that would decide.
 
 use super::captures;
-use super::rows::{self, drawn, fitted, titled};
-use super::style::Style;
-use super::text::{heading, plain, with_command, wrap};
+use super::layout::{self, drawn, fitted, heading, titled, warned, with_command, wrap};
+use super::style::{Style, plain};
 use crate::figures::Scale;
 use crate::tables;
-use crate::words::{between, proof, suspects as suspect_words, why as words};
-use tare_findings::why::{Changes, EventChange, Proof, Trial, Why};
-use tare_text::{count, duration, ending};
+use crate::words::{between, suspects, suspects as suspect_words, why as words};
+use tare_findings::summary::Summary;
+use tare_findings::time::{self, ConditionTime, Part};
+use tare_findings::why::{self, Changes, EventChange, Proof, Times, Trial, Why};
+use tare_results::Results;
+use tare_stats::Interval;
+use tare_text::{count, duration, ending, percent};
 
 /// Maximum functions and statements listed; `--json` has all that are shown.
 const LISTED: usize = 10;
@@ -42,7 +45,8 @@ pub fn why(found: &Why, style: Style) -> String {
 
 /// The experiments that will be made, and their total time in seconds.
 pub fn experiments(trials: &[Trial], within_s: f64, style: Style) -> String {
-    let lines: String = trials.iter().map(|trial| wrap(style, "  ", "    ", &plain(&proof::plan(trial)))).collect();
+    let lines: String =
+        trials.iter().map(|trial| wrap(style, "  ", "    ", &plain(&suspects::plan_of_trial(trial)))).collect();
     let each = match trials.len() {
         ..=1 => String::new(),
         several => format!(" together, {} each", duration(within_s / several as f64)),
@@ -52,8 +56,9 @@ pub fn experiments(trials: &[Trial], within_s: f64, style: Style) -> String {
 
 pub fn proofs(found: &Why, proofs: &[Proof], style: Style) -> String {
     let why = wrap(style, "", "", &plain(&words::why(found)));
-    let answer = style.bold(&wrap(style, "", "", &plain(&proof::answer(proofs))));
-    let lines: String = proofs.iter().map(|one| wrap(style, "  ", "    ", &plain(&proof::outcome(one)))).collect();
+    let answer = style.bold(&wrap(style, "", "", &plain(&suspects::answer_of_proofs(proofs))));
+    let lines: String =
+        proofs.iter().map(|one| wrap(style, "  ", "    ", &plain(&suspects::outcome_of_proof(one)))).collect();
     let text = format!("{why}\n{answer}\n{lines}");
     if style.plain { text.replace('µ', "u") } else { text }
 }
@@ -110,7 +115,7 @@ fn changes(changes: &Changes, (one, of): (&str, &str), style: Style) -> Option<S
         }
     }
     let head = format!("{one}s {of} whose time differs, µs per transaction ({tested} tested, 5% false discoveries)");
-    let table = rows::table(style, &[one, "A", "B", "B - A", "95% interval"], 1, &all);
+    let table = layout::table(style, &[one, "A", "B", "B - A", "95% interval"], 1, &all);
     Some(format!("{}\n{table}{others}", heading(style, &head)))
 }
 
@@ -137,4 +142,138 @@ pub(super) fn suspects(found: &Why, style: Style) -> Option<String> {
         .collect();
     let head = heading(style, "suspects, the largest first (they may overlap)");
     (!lines.is_empty()).then(|| format!("{head}\n{lines}"))
+}
+
+/// Time taken by other programs has a column from this share of a transaction's time on.
+const SEEN_SHARE: f64 = 0.005;
+
+/// One line per condition, for `tare show`; `None` when nothing was recorded.
+pub(super) fn summary(summary: &Summary, style: Style) -> Option<String> {
+    let times = &summary.time;
+    let largest = times.iter().map(|time| time.us_per_transaction).fold(0.0, f64::max);
+    let scale = Scale::new("us", largest, 3);
+    let mut names = vec!["condition", "all", "client", "waits", "server", "waits", "locks", "rest"];
+    let strangers = |time: &ConditionTime| {
+        time.parts.iter().any(|part| part.part == Part::OtherPrograms && part.share > SEEN_SHARE)
+    };
+    let disturbed = times.iter().any(strangers);
+    names.extend(disturbed.then_some("others"));
+    let mut shown: Vec<&ConditionTime> = times.iter().collect();
+    let left_out = style.shorten(&mut shown);
+    let row = |time: &ConditionTime| {
+        let sum = |of: &dyn Fn(&Part) -> bool| {
+            let found: Vec<f64> = time.parts.iter().filter(|part| of(&part.part)).map(|part| part.us).collect();
+            if found.is_empty() { "-".to_owned() } else { scale.number(found.iter().sum()) }
+        };
+        let mut cells = vec![
+            plain(&time.name),
+            scale.number(time.us_per_transaction),
+            sum(&|part| matches!(part, Part::ClientUser | Part::ClientSystem)),
+            sum(&|part| *part == Part::ClientWaited),
+            sum(&|part| matches!(part, Part::ServerUser | Part::ServerSystem)),
+            sum(&|part| *part == Part::ServerWaited),
+            sum(&|part| {
+                matches!(
+                    part,
+                    Part::RowLock
+                        | Part::Lock(_)
+                        | Part::Futex(_)
+                        | Part::OtherLocks
+                        | Part::Flush
+                        | Part::Io
+                        | Part::Pause
+                        | Part::Asleep
+                        | Part::Throttled
+                )
+            }),
+            scale.number(time.not_explained.us + on_the_way(time)),
+        ];
+        cells.extend(disturbed.then(|| sum(&|part| *part == Part::OtherPrograms)));
+        cells
+    };
+    let more =
+        if left_out > 0 { format!("; {} between left out", count(left_out, "condition")) } else { String::new() };
+    let head = heading(
+        style,
+        &format!(
+            "where the time of a transaction goes, µs: CPU time of client and server, each with its waits for a CPU; in full with \
+         tare why{more}"
+        ),
+    );
+    let rows: Vec<Vec<String>> = shown.into_iter().map(row).collect();
+    // For narrower terminals, `tare why` prints the shares.
+    let table = layout::whole(style, &names, 1, &rows).filter(|_| !times.is_empty())?;
+    let labelled: Vec<(&str, &ConditionTime)> = times.iter().map(|time| (time.name.as_str(), time)).collect();
+    let twice = warned(style, &words::overlaps(&labelled)).unwrap_or_default();
+    let twice = if style.plain { twice.replace('µ', "u") } else { twice };
+    Some(format!("{head}\n{table}{twice}"))
+}
+
+/// What makes up the difference between the fastest and the slowest condition; `None` if no difference is shown.
+pub(super) fn difference(results: &Results, summary: &Summary, style: Style) -> Option<String> {
+    let chosen = time::extremes(&summary.time)?;
+    let conditions = tare_findings::collect::conditions(results);
+    let side = |name: &str| conditions.iter().find(|condition| condition.name == name);
+    let found = why::of_conditions(side(&chosen.fastest.name)?, side(&chosen.slowest.name)?, results).ok();
+    let found = found.filter(|found| chosen.differ(found.own().p_value))?;
+    let sentence = format!("{} {}", words::extremes(&chosen), words::why(&found));
+    let listed = suspects(&found, style).unwrap_or_default();
+    let text = format!("{}{listed}", wrap(style, "", "", &plain(&sentence)));
+    Some(if style.plain { text.replace('µ', "u") } else { text })
+}
+
+fn on_the_way(time: &ConditionTime) -> f64 {
+    time.parts.iter().filter(|part| part.part == Part::Way).map(|part| part.us).sum()
+}
+
+/// The time of each condition in full, and the captures, for `tare why RESULTS`; the last line is the next command.
+pub fn times(found: &Times, results: &str, style: Style) -> String {
+    let Times { conditions: times, captures: captured, .. } = found;
+    let cautions = warned(style, &words::cautions_of(found));
+    let below = [captures::functions, captures::thread_times, captures::charged, captures::callers, captures::lines];
+    let below = below.into_iter().filter_map(|table| table(captured, style));
+    let next = time::extremes(times).map(|chosen| with_command(&words::next(&chosen, results), style));
+    let parts: Vec<String> =
+        times.iter().map(|time| time_in_full(time, style)).chain(cautions).chain(below).chain(next).collect();
+    let text = parts.join("\n");
+    if style.plain { text.replace('µ', "u") } else { text }
+}
+
+fn time_in_full(time: &ConditionTime, style: Style) -> String {
+    let scale = Scale::new("us", time.us_per_transaction, 4);
+    let mut all = Vec::new();
+    let known = |ci: &Interval| ci.width() / 2.0 <= time.us_per_transaction;
+    let interval =
+        |ci: Option<Interval>| between(ci.filter(known), if ci.is_some() { "?" } else { "-" }, |end| scale.number(end));
+    let mut cis = time.parts.iter().chain([&time.not_explained]).map(|part| part.ci).chain([time.ci]).flatten();
+    let unknown = match cis.all(|ci| known(&ci)) {
+        true => "",
+        false => "; ?: half of the interval is more than the whole time, not known from so few trials",
+    };
+    for part in time.parts.iter().chain([&time.not_explained]) {
+        let cells =
+            vec![plain(&words::part(&part.part)), scale.number(part.us), interval(part.ci), words::signed(part.share)];
+        all.push(cells);
+    }
+    let whole = vec!["all".to_owned(), scale.number(time.us_per_transaction), interval(time.ci), words::signed(1.0)];
+    all.push(whole);
+    let head = format!(
+        "{}: {} per transaction ({} / throughput, {})",
+        plain(&time.name),
+        scale.figure(time.us_per_transaction),
+        count(time.clients, "client"),
+        count(time.trials, "trial")
+    );
+    let remote = time.away_from_memory.map_or(String::new(), |share| {
+        format!("; {} of the server's work on another node than its memory", percent(share))
+    });
+    let alongside = format!(
+        "alongside, and no part of it: {} of CPU in background threads; {:.2} voluntary \
+         switches per transaction{remote}{unknown}",
+        scale.figure(time.background_us),
+        time.switches
+    );
+    let table = layout::table(style, &["part", "µs", "95% interval", "share"], 1, &all);
+    let events = words::events(&time.events).into_iter().map(|line| wrap(style, "  ", "    ", &plain(&line)));
+    format!("{}\n{table}{}{}", heading(style, &head), wrap(style, "  ", "  ", &alongside), events.collect::<String>())
 }

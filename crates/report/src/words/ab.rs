@@ -1,6 +1,6 @@
 //! Sentences of a paired comparison: the answer, and the line after each pair.
 
-use super::fitting::first_that_fits;
+use super::terms::first_that_fits;
 use tare_findings::ab::{Ab, AbVerdict, MOST_PAIRS, Needed, ToGo};
 use tare_results::pairs::Stop;
 use tare_stats::{Estimate, Interval};

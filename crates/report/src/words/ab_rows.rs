@@ -1,7 +1,7 @@
 //! The table of a paired comparison.
 
 use super::ab::{TURNS, by, change_of, most, of_them_disturbed};
-use super::disturbance::failure;
+use super::trials::failure;
 use tare_findings::ab::{Ab, AbVerdict, Control, FailedAttempt, MOST_SESSIONS, Needed, ToGo};
 use tare_results::pairs::Stop;
 use tare_stats::Interval;

@@ -1,12 +1,13 @@
 //! Sentences on a comparison.
 
-use super::disturbance;
 use super::find::shown_interval;
-use super::fitting::first_that_fits;
-use super::terms::{interval_of_change, phrase};
+use super::terms::{first_that_fits, interval_of_change, phrase};
+use super::trials;
 use crate::figures::{Scale, change, changes_of};
 use tare_findings::compare::rows::word;
-use tare_findings::compare::{Change, Comparison, JoinedBy, Losses, Lost, MetricComparison, Note, Sessions, Verdict};
+use tare_findings::compare::{
+    AgainstFirst, Change, Comparison, JoinedBy, Losses, Lost, ManyComparison, MetricComparison, Note, Sessions, Verdict,
+};
 use tare_findings::probes::Refusal;
 use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
@@ -73,12 +74,12 @@ fn interval(metric: &MetricComparison) -> Option<Interval> {
     metric.decisive().map_or_else(|| metric.difference?.ci, |found| found.ci)
 }
 
-pub(super) fn has_interval(metric: &MetricComparison) -> bool {
+fn has_interval(metric: &MetricComparison) -> bool {
     interval(metric).is_some_and(|ci| metric.decisive().is_none() || shown_interval(Some(ci)).is_some())
 }
 
 /// The other trials of a side that fails more often are no sample of its trials.
-pub(super) fn fails_more(found: &Losses) -> String {
+fn fails_more(found: &Losses) -> String {
     let of = |side: Lost| format!("{} of {}", side.failed, side.trials);
     let (a, b) = (of(found.a), of(found.b));
     format!("{} fails more often than {}: {b} trials against {a}", found.side, found.first)
@@ -179,7 +180,7 @@ pub(crate) fn note(found: &Note) -> String {
         Note::Unprobed(probe) => {
             format!("not adjusted by the probe {}: that needs 4 trials per side, each with a reading", probe.word())
         }
-        Note::Disturbed { side, attempts } => disturbance::of_side(side, attempts),
+        Note::Disturbed { side, attempts } => trials::disturbed_side(side, attempts),
         Note::Failed { side, condition, failed } => {
             format!("{side}, {condition}: {} failed, not compared", count(*failed, "attempt"))
         }
@@ -239,7 +240,7 @@ pub(crate) fn note(found: &Note) -> String {
 fn too_few(trials: usize) -> &'static str {
     match trials {
         0 | 1 => "a side with a single trial has no interval: nothing can be concluded from it",
-        _ => super::analysis::TWO_TRIALS,
+        _ => super::compared::TWO_TRIALS,
     }
 }
 
@@ -328,4 +329,43 @@ pub(crate) fn compiled(level: LowOptimisation) -> &'static str {
         LowOptimisation::Debugging => "for debugging (-Og)",
         LowOptimisation::Size => "for size (-Os)",
     }
+}
+
+/// The largest change of a judged metric compared with the first side, or that none is shown, in at most 25 words.
+pub fn many_sentence(found: &ManyComparison, min_effect: f64) -> String {
+    let base = found.sides.first().map_or("", String::as_str);
+    if let Some(failing) = found.losses.iter().find(|lost| lost.b_fails_more) {
+        return fails_more(failing) + ".";
+    }
+    let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
+    // Smaller changes were not tested.
+    let limit = if min_effect > 0.0 { format!(" by more than {}", percent(min_effect)) } else { String::new() };
+    let by_size = |a: &&&AgainstFirst, b: &&&AgainstFirst| size(&a.metric).total_cmp(&size(&b.metric));
+    let largest = |is: &dyn Fn(&AgainstFirst) -> bool| judged.iter().filter(|row| is(row)).max_by(by_size).copied();
+    let one_condition = judged.windows(2).all(|two| two[0].metric.condition == two[1].metric.condition);
+    let at = |row: &AgainstFirst| match one_condition {
+        true => String::new(),
+        false => format!(" at {}", row.metric.condition),
+    };
+    let said = |lead: String, row: &AgainstFirst| format!("{lead}{}{}.", at(row), figures(&row.metric));
+    if let Some(row) = largest(&|row| matches!(row.metric.verdict, Verdict::Faster | Verdict::Slower)) {
+        return said(format!("{} is {} than {base}", row.against, word(row.metric.verdict)), row);
+    }
+    if let Some(row) = largest(&|row| is_beyond(&row.metric, min_effect)) {
+        return said(format!("Undecided whether {} differs from {base}", row.against), row);
+    }
+    let lead = match !judged.is_empty() && judged.iter().all(|row| row.metric.verdict == Verdict::Equivalent) {
+        true => format!("Every side is equivalent to {base} within {}", percent(min_effect)),
+        false => format!("No side is shown to differ from {base}{limit}"),
+    };
+    let with = match judged.as_slice() {
+        [one] => vec![said(lead.clone(), one)],
+        _ => {
+            let of = |row: &AgainstFirst| format!("{lead}; largest {}", row.against);
+            let most = largest(&|row| has_interval(&row.metric));
+            let both = |row| [said(of(row), row), format!("{}{}.", of(row), figures(&row.metric))];
+            most.into_iter().flat_map(both).collect()
+        }
+    };
+    first_that_fits(with.into_iter().chain([format!("{lead}.")]))
 }

@@ -1,6 +1,6 @@
 //! Sentences of a race: the answer, the line after each block, and why it stopped.
 
-use super::fitting::first_that_fits;
+use super::terms::first_that_fits;
 use crate::figures::times;
 use tare_findings::find::{Candidate, Fate, Find, Knob, Open, TAIL};
 use tare_results::laps::RaceStop;

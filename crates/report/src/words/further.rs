@@ -2,7 +2,7 @@
 
 use super::comparison::refusal;
 use super::terms::{mode_cause, modes, phrase};
-use super::{analysis, culprits, details, machines, plans, steadiness, trials, two_hosts, waits, warm_up};
+use super::{answer, compared, machines, queries, steadiness, suspects, trials, waits};
 use crate::figures::times;
 use tare_findings::collect;
 use tare_findings::condition::{ConditionSummary, MetricSummary};
@@ -21,20 +21,20 @@ pub fn further(summary: &Summary, results: &Results) -> Vec<String> {
     if let Some(metric) = &summary.headline_metric {
         all.extend(of_headline(summary, metric));
     }
-    all.extend(summary.machines.iter().flat_map(machines::sentences));
-    all.extend(analysis::sentence(summary, results));
-    all.extend(waits::sentence(summary));
+    all.extend(summary.machines.iter().flat_map(machines::differing_machines));
+    all.extend(compared::basis(summary, results));
+    all.extend(waits::slept_in_most(summary));
     all.extend(summary.run_order.as_ref().and_then(|drift| trials::drift(drift, summary.answer.shown())));
     all.extend(trials::aside(summary));
     all.extend(summary.lifetimes.as_ref().map(trials::lifetimes));
     all.extend(summary.dropped.as_ref().map(trials::dropped));
-    all.extend(plans::between(&summary.plans));
-    all.extend(warm_up::sentence(&summary.warm_up));
-    all.extend(by_level(&summary.warm_up, &summary.conditions).map(|by| warm_up::by_level(&by)));
+    all.extend(queries::plans_between(&summary.plans));
+    all.extend(queries::warm_up(&summary.warm_up));
+    all.extend(by_level(&summary.warm_up, &summary.conditions).map(|by| queries::warm_up_by_level(&by)));
     let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
     all.extend(decision.map(|decision| decision.reason.clone()));
     all.extend(summary.not_adjusted.as_ref().map(refusal));
-    all.extend(two_hosts::sentences(&collect::conditions(results)));
+    all.extend(machines::client_hosts(&collect::conditions(results)));
     // A rehearsal is too short for modes, which is stated elsewhere.
     let tested = summary.modes_tested.as_ref().filter(|_| !summary.answer.is_rehearsal);
     all.extend(tested.and_then(modes_tested));
@@ -82,11 +82,11 @@ fn of_headline(summary: &Summary, metric: &str) -> Vec<String> {
     let all = [
         modes_sentence(summary, metric),
         far_sentence(summary, metric),
-        sources.map(|sources| details::spread(sources, levels)),
+        sources.map(|sources| answer::spread(sources, levels)),
         steadiness::residuals(summary),
         steadiness::spread(summary),
     ];
-    all.into_iter().flatten().chain(culprits::sentences(summary, metric)).collect()
+    all.into_iter().flatten().chain(suspects::culprits(summary, metric)).collect()
 }
 
 /// Maximum conditions in the list of those whose trials lie far apart; the table has all.

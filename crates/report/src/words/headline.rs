@@ -1,13 +1,11 @@
 //! The first sentence: at most 25 words, without the intervals, exceptions and ties, which follow below it.
 
-use super::find;
-use super::fitting::first_that_fits;
-use super::not_shown;
-use super::terms::{interval_of_change, interval_of_ratio, measured, phrase, small_change};
+use super::terms::{first_that_fits, interval_of_change, interval_of_ratio, joined, measured, phrase, small_change};
+use super::{by_load, find, not_shown};
 use crate::figures::{Scale, divide_as_printed, figure, times};
-use tare_findings::factors::{number_of, words_of};
+use tare_findings::factors::number_of;
 use tare_findings::spread_from::ByChance;
-use tare_findings::verdict::{Alone, Apart, LessStep, LevelsOf, Measured, Moved, Range, Ranked, Untested, Verdict};
+use tare_findings::verdict::{Alone, Apart, LevelsOf, Measured, Moved, Range, Ranked, Untested, Verdict};
 use tare_stats::Interval;
 use tare_text::{count, percent, was};
 
@@ -55,14 +53,8 @@ pub(super) fn headline(verdict: &Verdict) -> String {
             let own = [format!("{why} between trials."), format!("One factor accounts for {share} of the variance.")];
             first_that_fits(of_lead.chain(own))
         }
-        Verdict::Steps { less, ladders, pooled } => first_that_fits(
-            super::pooled::headlines(pooled, *ladders)
-                .into_iter()
-                // A step of one ladder is mentioned only if no step of all ladders is shown.
-                .filter(|_| less.is_empty() || pooled.iter().any(|step| step.less))
-                .chain([steps(less, *ladders)]),
-        ),
-        Verdict::ByLoad(loads) => first_that_fits(super::by_load::headlines(loads)),
+        Verdict::Steps { less, ladders, pooled } => by_load::headline_of_steps(less, *ladders, pooled),
+        Verdict::ByLoad(loads) => first_that_fits(by_load::headlines_by_load(loads)),
     }
 }
 
@@ -245,46 +237,11 @@ fn at_most(of: &LevelsOf, rest: impl Fn(bool) -> String) -> String {
     }
 }
 
-fn steps(less: &[LessStep], ladders: usize) -> String {
-    let Some(first) = less.first() else {
-        return match ladders {
-            1 => "No step of the ladder shows negative scaling.".to_owned(),
-            n => format!("No step of {} shows negative scaling.", count(n, "ladder")),
-        };
-    };
-    let step = format!("{} to {} {} gave {}", first.from, first.to, first.over, times(first.ratio));
-    let at = if first.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&first.levels)) };
-    let more = match less.len() - 1 {
-        0 => String::new(),
-        n => format!("; {} gave less", count(n, "more step")),
-    };
-    first_that_fits([
-        format!("Negative scaling: {step}{at}{more}."),
-        format!("Negative scaling: {step}{more}."),
-        "Scaling is negative on some steps.".to_owned(),
-    ])
-}
-
 /// The sentence with and without the name of the condition.
 fn by_chance(found: &ByChance) -> (String, String) {
     let what = joined(&found.means, if found.are_modes { "or" } else { "to" }, found.unit);
     let short = format!("Unchanged settings gave {what} by chance");
     (format!("{short} at {}", found.condition), short)
-}
-
-/// "13.0 or 65.4 k/s", on one scale: three digits, or as many more as are needed until the first and the last differ.
-fn joined(means: &[f64], word: &str, unit: &str) -> String {
-    let largest = means.iter().map(|mean| mean.abs()).fold(0.0, f64::max);
-    let written = |digits: usize| {
-        let scale = Scale::new(unit, largest, digits);
-        let (last, before) = means.split_last()?;
-        let before: Vec<String> = before.iter().map(|mean| scale.value(*mean)).collect();
-        let differ = before.first().is_some_and(|first| *first != scale.value(*last));
-        Some((differ, format!("{} {word} {}", before.join(", "), scale.figure(*last))))
-    };
-    let texts: Vec<(bool, String)> = (3..=7).filter_map(written).collect();
-    let found = texts.iter().find(|(differ, _)| *differ).or(texts.first());
-    found.map_or_else(String::new, |(_, text)| text.clone())
 }
 
 fn interval(ci: Option<Interval>) -> String {
@@ -384,13 +341,6 @@ mod tests {
             message(ranking(0.5, 0.4, 0.6)),
             "build moved throughput 2.0x: build=17.6 is the best, build=18.1 the worst."
         );
-    }
-
-    #[test]
-    fn the_least_and_the_most_are_written_so_that_they_differ() {
-        let of = |least, most| joined(&[least, most], "to", "1/s");
-        assert_eq!([of(1999.9, 2000.1), of(1e3, 2e3)], ["1.9999 to 2.0001 k/s", "1.00 to 2.00 k/s"]);
-        assert_eq!([of(2e3, 2e3), of(-5e4, -4e4)], ["2.00 to 2.00 k/s", "-50.0 to -40.0 k/s"]);
     }
 
     #[test]

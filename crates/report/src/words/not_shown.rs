@@ -1,8 +1,7 @@
 //! First sentences where no difference is shown: each with the largest one and its interval, as far as there is room.
 
 use super::find;
-use super::fitting::first_that_fits;
-use super::terms::{interval_of_change, interval_of_ratio, query, small_change};
+use super::terms::{first_that_fits, interval_of_change, interval_of_ratio, query, small_change};
 use crate::figures::times;
 use tare_findings::factors::number_of;
 use tare_findings::term::{Extremes, Term};

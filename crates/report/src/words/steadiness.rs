@@ -1,9 +1,12 @@
-//! Sentences on the spread of results: its sources, and covariates that are associated with the rest of it.
+//! Sentences on the spread of results: its sources, covariates that are associated with the rest of it, and the probes
+//! that may explain it (`sampling.probe`).
 
 use crate::figures::chance;
 use tare_findings::condition::{ConditionSummary, Spread};
 use tare_findings::summary::Summary;
+use tare_findings::weight::{OfProbe, Weight};
 use tare_results::metric;
+use tare_stats::worth::Advice;
 use tare_text::{count, list, percent};
 
 /// "Within conditions, client migrations go with 35% of the variance between trials (p 0.004)."
@@ -58,5 +61,49 @@ pub(super) fn spread(summary: &Summary) -> Option<String> {
             words(best),
             words(worst)
         )),
+    }
+}
+
+/// The measurement: how much the metric varied, and how much of that remains with each probe.
+pub fn measured_probes(found: &Weight) -> String {
+    let what = match found.metrics {
+        1 => found.metric.clone(),
+        n => format!("the average of {} from {} on", count(n, "metric"), found.metric),
+    };
+    let probes: Vec<String> = found.probes.iter().map(of_probe).collect();
+    format!(
+        "{what} varied by {} (CoV of {} of one server); alongside it {}",
+        percent(found.cov),
+        count(found.repeats, "sample"),
+        probes.join(", ")
+    )
+}
+
+fn of_probe(found: &OfProbe) -> String {
+    let ends = format!("{:.2} to {:.2}", found.left_ci_low, found.left_ci_high);
+    format!("the probe {} leaves {:.2} of it ({ends})", found.probe.word(), found.left)
+}
+
+/// The outcome of `sampling.probe = "auto"`, as a note of the plan; with `None` the samples do not vary.
+pub fn chosen_probe(found: Option<&Weight>) -> String {
+    let used = found.and_then(|found| found.probes.iter().find(|of| Some(of.probe) == found.probe));
+    let why = match (used, found.map(|found| found.advice)) {
+        (Some(used), _) => return format!("sampling.probe = \"auto\": {} and is used", of_probe(used)),
+        (_, Some(Advice::DoesNotHelp)) => "each probe leaves more than 0.90 of the spread",
+        (_, Some(_)) => "whether one helps here cannot be decided from so few samples",
+        (_, None) => "the samples have no spread that a probe could explain",
+    };
+    format!("sampling.probe = \"auto\": {why}, so no probe is used")
+}
+
+pub fn probe_advice(found: &Weight) -> String {
+    match (found.advice, found.probe) {
+        (Advice::Helps, Some(probe)) => {
+            format!("A probe helps here: run the study with --set sampling.probe={}.", probe.word())
+        }
+        (Advice::DoesNotHelp, _) => "No probe helps here: each probe leaves more than 0.90 of the spread.".to_owned(),
+        (Advice::Helps | Advice::CannotTell, _) => {
+            "Whether a probe helps here cannot be decided from so few samples: take more with --samples.".to_owned()
+        }
     }
 }

@@ -1,10 +1,16 @@
-//! Sentences on suspects: the name of each, its figure, and the experiment that would decide.
+//! Sentences on suspects: locks and functions whose share grows, the name and the figure of each suspect, and the
+//! experiment that decides.
 
 use super::comparison::factor;
 use super::why::{last_word, lock, signed};
+use crate::figures::{change, changes_of, times};
+use tare_findings::captures::{GrowthRanking, Profiled};
+use tare_findings::factors::words_of;
+use tare_findings::scaling::{Scaling, Step};
+use tare_findings::summary::Summary;
 use tare_findings::time::BY_CALLER;
-use tare_findings::why::{Cause, Expected, SUSPECTS_SHOWN, Suspect, Why};
-use tare_text::{decimal, percent};
+use tare_findings::why::{Cause, Change, Expected, Proof, ProofVerdict, SUSPECTS_SHOWN, Suspect, Trial, Why};
+use tare_text::{count, decimal, list, percent};
 
 /// Smaller times would be printed as 0, because microseconds have one decimal.
 const LEAST_US: f64 = 0.05;
@@ -114,6 +120,126 @@ pub(crate) fn listed(found: &Why) -> impl Iterator<Item = &Cause> {
     found.causes.iter().filter(|cause| cause.us.abs() >= LEAST_US).take(SUSPECTS_SHOWN)
 }
 
+/// Maximum sentences of one kind; the rest are counted.
+const LISTED: usize = 3;
+
+/// Retrograde steps of a metric, then the fastest growing lock and function.
+pub(super) fn culprits(summary: &Summary, metric: &str) -> Vec<String> {
+    let mut sentences: Vec<String> = retrograde(summary, metric).into_iter().collect();
+    sentences.extend([Profiled::Locks, Profiled::Symbols].into_iter().filter_map(|what| growing(summary, what)));
+    sentences
+}
+
+fn retrograde(summary: &Summary, metric: &str) -> Option<String> {
+    let steps: Vec<(&Scaling, &Step)> = summary
+        .scaling
+        .iter()
+        .filter(|law| law.metric == metric)
+        .flat_map(|law| law.steps.iter().filter(|step| step.retrograde).map(move |step| (law, step)))
+        .collect();
+    let words = |(law, step): &(&Scaling, &Step)| {
+        let at = if law.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&law.levels)) };
+        format!("{} -> {} {} gave {}{at}", step.from, step.to, law.over, times(step.ratio))
+    };
+    let listed: Vec<String> = steps.iter().take(LISTED).map(words).collect();
+    let more = match steps.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        n => format!("; and {} more", count(n, "step")),
+    };
+    (!steps.is_empty()).then(|| format!("Negative scaling: {}{more}.", listed.join("; ")))
+}
+
+/// The first of the ranking for which growth is shown; `None` if no growth is shown.
+fn growing(summary: &Summary, what: Profiled) -> Option<String> {
+    let shown = |ranking: &&GrowthRanking| ranking.grown.first().is_some_and(|first| first.shown);
+    let rankings = summary.growth.iter().filter(|ranking| ranking.what == what).filter(shown);
+    // With several ladders, the one with the fastest growth.
+    let growth = |ranking: &&GrowthRanking| ranking.grown.first().map_or(0.0, |first| first.per_doubling);
+    let ranking = rankings.max_by(|a, b| growth(a).total_cmp(&growth(b)))?;
+    let first = ranking.grown.first()?;
+    let at = if ranking.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&ranking.levels)) };
+    let (among, of) = match what {
+        Profiled::Locks => ("locks", "of the connections' time"),
+        Profiled::Symbols | Profiled::Calls => ("functions", "of the server's samples"),
+    };
+    Some(format!(
+        "{} grows fastest of all {among} over {}{at}: from {} to {} {of}.",
+        first.name,
+        ranking.over,
+        percent(first.first),
+        percent(first.last)
+    ))
+}
+
+/// The changed settings, in the notation of a study.
+pub(crate) fn changes_of_trial(changes: &[Change]) -> String {
+    let words = |change: &Change| format!("{}={}", change.key, change.shown());
+    changes.iter().map(words).collect::<Vec<_>>().join(" ")
+}
+
+/// What an experiment will do, and which result confirms the suspect.
+pub fn plan_of_trial(trial: &Trial) -> String {
+    let effect = percent(trial.effect);
+    let result = match trial.expected {
+        Expected::Faster => format!("confirmed if the time per transaction falls by {effect} or more"),
+        Expected::Unchanged => format!("ruled out if the time per transaction falls by {effect} or more"),
+        Expected::OwnPart => {
+            format!(
+                "confirmed if the time per transaction and the suspect's own waits fall by {effect}, and no others do"
+            )
+        }
+        Expected::Named => "confirmed if it names functions".to_owned(),
+    };
+    format!(
+        "{}: {} with {}; the suspect is {result}",
+        suspect(&trial.suspect),
+        trial.condition,
+        changes_of_trial(&trial.changes)
+    )
+}
+
+pub(crate) fn outcome_of_proof(proof: &Proof) -> String {
+    let name = suspect(&proof.trial.suspect);
+    let verdict = match proof.verdict {
+        ProofVerdict::Stands => format!("{name}: confirmed"),
+        ProofVerdict::Refuted => format!("{name}: ruled out"),
+        ProofVerdict::NotRefuted => format!("{name}: not ruled out"),
+        ProofVerdict::Undecided => format!("{name}: undecided"),
+    };
+    if let Some(problem) = &proof.problem {
+        return format!("{verdict}: the experiment could not be completed: {problem}");
+    }
+    let seen = match (proof.ratio, proof.ci) {
+        (Some(ratio), Some(ci)) => format!(
+            "the time per transaction changed by {} ({}) with {}",
+            change(ratio - 1.0),
+            changes_of(ci),
+            changes_of_trial(&proof.trial.changes)
+        ),
+        _ => format!("too few pairs of trials completed with {}", changes_of_trial(&proof.trial.changes)),
+    };
+    let waits = proof.waits.map_or_else(String::new, |waits| {
+        let change = |us: f64| change(us / waits.of_us);
+        format!(", the suspect's own waits by {} of it, others by {}", change(waits.own_us), change(waits.others_us))
+    });
+    format!("{verdict}: {seen}{waits}; {}", count(proof.pairs, "pair"))
+}
+
+pub(crate) fn answer_of_proofs(proofs: &[Proof]) -> String {
+    let of = |verdict: ProofVerdict| -> Vec<String> {
+        proofs.iter().filter(|proof| proof.verdict == verdict).map(|proof| suspect(&proof.trial.suspect)).collect()
+    };
+    let (stand, out) = (of(ProofVerdict::Stands), of(ProofVerdict::Refuted));
+    let possible = of(ProofVerdict::NotRefuted);
+    match (stand.is_empty(), out.is_empty()) {
+        (false, true) => format!("By experiment: {}.", list(&stand)),
+        (false, false) => format!("By experiment: {}; not {}.", list(&stand), list(&out)),
+        (true, false) => format!("By experiment it is not {}.", list(&out)),
+        (true, true) if !possible.is_empty() => format!("By experiment: {} not ruled out.", list(&possible)),
+        (true, true) => "No experiment was conclusive.".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::why::part;
@@ -129,5 +255,25 @@ mod tests {
             assert_eq!(part(&Part::Futex(name.to_owned())), waits);
             assert_eq!(suspect(&Suspect::GlobalLock(name.to_owned())), is);
         }
+    }
+
+    #[test]
+    fn an_experiment_whose_result_has_other_reasons_too_confirms_nothing() {
+        let trial = Trial {
+            suspect: Suspect::GlobalLock("dict_sys".to_owned()),
+            condition: "tables=1".to_owned(),
+            changes: Vec::new(),
+            expected: Expected::Unchanged,
+            effect: 0.2,
+        };
+        assert!(
+            plan_of_trial(&trial).ends_with("ruled out if the time per transaction falls by 20% or more"),
+            "{}",
+            plan_of_trial(&trial)
+        );
+        let proof = Proof { verdict: ProofVerdict::NotRefuted, problem: None, ..Proof::failed(trial, String::new()) };
+        let said = outcome_of_proof(&proof);
+        assert!(said.starts_with("the lock dict_sys: not ruled out: "), "{said}");
+        assert_eq!(answer_of_proofs(&[proof]), "By experiment: the lock dict_sys not ruled out.");
     }
 }

@@ -1,15 +1,18 @@
-//! Phrases for where the threads of a server spend time, and the sentence on what they sleep in most.
+//! What threads wait for: phrases for where a server's threads spend time, for the threads that connection threads
+//! sleep for, and for the cache lines that cores take from each other.
 
 use crate::figures::{figure, times};
 use tare_findings::captures::{CaptureSummary, Unnamed};
+use tare_findings::lines::{LineSummary, LineUse, LinesSummary};
 use tare_findings::summary::Summary;
 use tare_findings::waits::{TimeSummary, WaitsSummary};
-use tare_results::waits::{FutexOperation, TimeUse};
-use tare_text::{ending, percent};
+use tare_findings::wakes::WakesSummary;
+use tare_results::cache_lines::Sharing;
+use tare_results::waits::{Doing, FutexOperation, TimeUse};
+use tare_text::{ending, list, percent};
 
 /// Smallest share of the connections' time that is worth a sentence.
 const LEAST: f64 = 0.05;
-
 /// Maximum characters of a function in a row; the end of the name is kept.
 const CALLER: usize = 40;
 
@@ -71,7 +74,7 @@ pub(crate) fn cost(capture: &CaptureSummary, waits: &WaitsSummary) -> String {
 }
 
 /// On the condition whose connection threads sleep most, other than for their clients.
-pub(super) fn sentence(summary: &Summary) -> Option<String> {
+pub(super) fn slept_in_most(summary: &Summary) -> Option<String> {
     let with = summary.captures.iter().filter_map(|capture| Some((capture, capture.waits.as_ref()?)));
     let (capture, waits) = with.max_by(|a, b| a.1.own_waits().total_cmp(&b.1.own_waits()))?;
     let largest = waits.connections.parts.iter().find(|part| part.time.is_wait())?;
@@ -121,6 +124,79 @@ pub(super) fn unnamed_of(unnamed: &Unnamed, profile: &str) -> String {
         percent(unnamed.fraction),
         unnamed.object
     )
+}
+
+pub(crate) fn doing(doing: Doing) -> &'static str {
+    match doing {
+        Doing::Ran => "ran",
+        Doing::WaitedForCpu => "waited for a CPU",
+        Doing::Asleep => "slept: for a time, for a device, or the waker was not seen",
+    }
+}
+
+/// Maximum callers named in a table.
+const CALLERS: usize = 6;
+
+/// The callers of the function that sleeps, the nearest first; successive functions without a name count once.
+pub(crate) fn waking_callers(chain: &str) -> String {
+    let mut names: Vec<&str> = chain.rsplit(';').collect();
+    names.dedup();
+    names.truncate(CALLERS);
+    names.join(" < ")
+}
+
+/// The share of time asleep, and which threads ended the sleeps.
+pub(crate) fn woken(found: &WakesSummary) -> String {
+    let by = found.woken_by.iter().take(3).map(|(who, share)| format!("{who} {}", percent(*share)));
+    let by: Vec<String> = by.collect();
+    let cut = if found.cut { "; only the beginning of the sample was read" } else { "" };
+    format!("asleep and woken {} of the time, woken by: {}{cut}", percent(found.slept_fraction), by.join(", "))
+}
+
+/// How often any line was found in another core's cache.
+pub(crate) fn shared_lines(found: &LinesSummary) -> String {
+    let counts = found.counts;
+    let cut = if found.cut { "; only the beginning of a sample was read" } else { "" };
+    let share = percent(counts.found() as f64 / counts.loads.max(1) as f64);
+    format!(
+        "{} of {} sampled loads ({share}) found their line in another core's cache, {} of them on another node{cut}",
+        counts.found(),
+        counts.loads,
+        counts.found_remote
+    )
+}
+
+/// The first line in one sentence; `None` if no line was found in another cache.
+pub(crate) fn first_line(found: &LinesSummary) -> Option<String> {
+    let line = found.lines.first()?;
+    let by = |what: &str, uses: &[LineUse]| {
+        let first = uses.first()?;
+        Some(format!("{what} by {} on node {}", first.function, first.node))
+    };
+    let parts = [by("written", &line.written_by), by("read", &line.read_by)];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let who = if parts.is_empty() { String::new() } else { format!(" is {}", list(&parts)) };
+    Some(format!(
+        "Line {}{who}: {} of {} sampled loads found it in another core's cache; {}.",
+        line.name,
+        line.counts.found(),
+        line.counts.loads,
+        sharing(line)
+    ))
+}
+
+pub(crate) fn sharing(line: &LineSummary) -> &'static str {
+    match line.sharing {
+        Sharing::SameWord => "threads share the same bytes of it",
+        Sharing::OtherWords => "threads use different parts of it (false sharing)",
+        Sharing::Unknown => "no write by another thread was sampled",
+    }
+}
+
+/// The functions that use a line, with the byte of the line and the node.
+pub(crate) fn uses_of_line(uses: &[LineUse]) -> String {
+    let one = |use_: &LineUse| format!("{} (byte {}, node {})", use_.function, use_.offset, use_.node);
+    uses.iter().map(one).collect::<Vec<String>>().join(", ")
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Warnings that a reader must know before trusting a figure, the most serious first.
 
-use super::disturbance::failure;
-use super::terms::{self, mode_cause};
-use super::which::not_realizable;
-use super::{client_limit, disturbance, plans, searches, trials, waits, warm_up};
+use super::terms::{self, mode_cause, not_realizable};
+use super::trials::{self, failure};
+use super::{queries, searches, waits};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tare_findings::collect::{self, is_usable};
@@ -21,7 +20,7 @@ const LISTED: usize = 5;
 
 /// Warnings, one sentence each; many disturbed attempts are summarised by program.
 pub fn warnings(summary: &Summary, results: &Results) -> Vec<String> {
-    all(summary, results, disturbance::in_short(results).unwrap_or_else(|| disturbed(results)))
+    all(summary, results, trials::disturbed_in_short(results).unwrap_or_else(|| disturbed(results)))
 }
 
 /// The same, with disturbed attempts listed individually, up to the maximum.
@@ -37,7 +36,7 @@ fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<Stri
     let mut warnings = results.warnings.clone();
     warnings.extend(bad_trials(results, Bad::Failed));
     warnings.extend(disturbed);
-    warnings.extend(client_limit::notes(results));
+    warnings.extend(trials::client_limit_notes(results));
     warnings.extend(counted_errors(results));
     warnings.extend(missing_words(summary, results));
     let cannot = results.plan.as_ref().map_or(Vec::new(), not_realizable);
@@ -45,9 +44,9 @@ fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<Stri
     warnings.extend(modes(summary));
     warnings.extend(summary.outliers.iter().take(LISTED).map(trials::outlier));
     warnings.extend(searches::notes(&summary.searches));
-    warnings.extend(plans::changed(&summary.plans));
-    warnings.extend(warm_up::cold(&summary.warm_up));
-    warnings.extend(warm_up::unsettled(results));
+    warnings.extend(queries::changed_plans(&summary.plans));
+    warnings.extend(queries::cold(&summary.warm_up));
+    warnings.extend(queries::unsettled(results));
     warnings.extend(single_trials(summary));
     warnings.extend(exchanged(results));
     warnings.extend(missing_captures(results));

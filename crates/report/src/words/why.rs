@@ -1,9 +1,9 @@
 //! Sentences on where the time of a transaction goes, and on the parts of a difference.
 
-use super::analysis::TWO_TRIALS;
+use super::compared::TWO_TRIALS;
 use super::comparison::in_one_session;
 use super::history::shortened;
-use super::wakes;
+use super::waits;
 use crate::figures::figure;
 use std::collections::BTreeMap;
 use tare_findings::differences::Difference;
@@ -178,7 +178,7 @@ pub fn cautions(found: &Why) -> Vec<String> {
         ));
     }
     cautions.extend(not_captured(&found.missing));
-    cautions.extend(found.unnamed.as_ref().map(|unnamed| super::waits::unnamed_of(unnamed, "the profile")));
+    cautions.extend(found.unnamed.as_ref().map(|unnamed| waits::unnamed_of(unnamed, "the profile")));
     if !found.one_run {
         cautions.push(format!(
             "A and B were not measured in one run: differences between sessions affect every part{}{}",
@@ -386,7 +386,7 @@ pub fn slept(change: &NamedChange) -> String {
     let sign = if change.us < 0.0 { "-" } else { "+" };
     let ends = change.ci.map(|ci| format!(" ({} to {})", figure(ci.low, "us"), figure(ci.high, "us")));
     let (us, ends) = (figure(change.us.abs(), "us"), ends.unwrap_or_default());
-    format!("{sign}{us}{ends}, A {a}, B {b}: {}", wakes::callers(&change.name))
+    format!("{sign}{us}{ends}, A {a}, B {b}: {}", waits::waking_callers(&change.name))
 }
 
 /// The callers of a function, the nearest first.

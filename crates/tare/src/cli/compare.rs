@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use tare_files::Audience;
 use tare_findings::compare::{self, CompareError, Comparison, Gate, Losses, ManyComparison, Note, Options, Side, rows};
-use tare_report::export::changes::{Judged, annotations, markdown};
+use tare_report::export::documents::{Judged, annotations, markdown};
 use tare_report::terminal::{self, Style};
 use tare_report::{html, json, words};
 use tare_results::Results;

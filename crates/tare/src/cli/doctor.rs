@@ -20,7 +20,7 @@ use tare_findings::weight::{self, Weight};
 use tare_noise::System;
 use tare_noise::doctor::{Diagnosis, Drift, Finding, Jitter, Options, Severity, examine};
 use tare_report::terminal::{Style, wrap};
-use tare_report::words::weight as words;
+use tare_report::words::steadiness as words;
 use tare_results::probe::ProbeUse;
 use tare_stats::plan::trials_to_show;
 use tare_study::language::parse::Overrides;
@@ -108,7 +108,7 @@ fn weighed(found: &StudyWeight, style: Style) -> String {
     let (Some(found), Some(text)) = (found, text) else {
         return wrap(style, "\n", "", &format!("The samples of {study} have no spread that a probe could explain."));
     };
-    let measured = wrap(style, "", "", &format!("{study}: {}.", words::measured(found)));
+    let measured = wrap(style, "", "", &format!("{study}: {}.", words::measured_probes(found)));
     format!("\n{measured}{}", wrap(style, "", "", text))
 }
 
@@ -279,7 +279,7 @@ fn measure_weight(
     let Some(found) = weight_of_samples(&study, &machine, samples, &RunOptions::of(true, false))? else {
         return Ok(None);
     };
-    let text = found.as_ref().map(words::advice);
+    let text = found.as_ref().map(words::probe_advice);
     let line =
         found.as_ref().and_then(|found| found.probe).map(|probe| format!("sampling.probe = \"{}\"", probe.word()));
     Ok(Some(StudyWeight { study: name.to_owned(), found, text, line }))
@@ -304,7 +304,7 @@ pub(crate) fn choose_probe(
     note("measuring for about a minute whether a probe helps here");
     let Some(found) = weight_of_samples(study, machine, None, options)? else { return Ok(None) };
     let used = found.as_ref().and_then(|found| found.probe).map_or(ProbeUse::Off, ProbeUse::AdjustBy);
-    Ok(Some((used, words::chosen(found.as_ref()))))
+    Ok(Some((used, words::chosen_probe(found.as_ref()))))
 }
 
 /// Measures so many samples of a study's base with all probes; `None` when interrupted.

@@ -5,13 +5,12 @@ use clap::Args;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use tare_files::Audience;
-use tare_report::export::format::Format;
 #[cfg(feature = "png")]
 use tare_report::export::png;
 use tare_report::export::source::{NoSuchMetric, Source};
 use tare_report::export::svg;
 use tare_report::export::tables::Table;
-use tare_report::export::write::write;
+use tare_report::export::write::{Format, write};
 use tare_results::Results;
 use tare_text::object;
 

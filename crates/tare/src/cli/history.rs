@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tare_files::Audience;
 use tare_findings::history::{self, HistoryError, KeptError, NotAdded, Options, Run};
-use tare_report::export::format::Format;
+use tare_report::export::write::Format;
 use tare_report::terminal::{self, Style};
 use tare_report::{html, json};
 use tare_results::ReadError;

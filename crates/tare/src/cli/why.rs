@@ -17,7 +17,7 @@ use tare_findings::ab::Ab;
 use tare_findings::why::{self, ChainTime, Change, Proof, Times, Trial, Why, WhyError, experiments};
 use tare_report::json;
 use tare_report::terminal::{self, Style};
-use tare_report::words::proof as words;
+use tare_report::words::suspects as words;
 use tare_results::metric::LATENCY_MS_MEAN;
 use tare_results::pairs::Rule;
 use tare_results::schema::{Plan, Settle};
@@ -346,7 +346,7 @@ fn of_two_conditions(mut study: Study, planned: &Plan, trial: &Trial) -> Result<
     let side = |letter: &str| factor(SIDE.to_owned(), Value::Text(letter.to_owned()));
     let changed = trial.changes.iter().map(|change| factor(change.factor(), value_of(change)));
     let conditions = vec![vec![side("a")], std::iter::once(side("b")).chain(changed).collect()];
-    study.compare("why", words::plan(trial), conditions);
+    study.compare("why", words::plan_of_trial(trial), conditions);
     Ok(study)
 }
 

@@ -1,9 +1,128 @@
-//! No comment line is repeated.
+//! Comments of the code: the documentation of a public item says more than its name, every Rust file begins with a line
+//! that describes its contents, and no comment line is repeated.
 
 use crate::{Finding, Tree};
+use syn::spanned::Spanned;
+use syn::visit::Visit;
+use syn::{Attribute, Expr, ExprLit, Lit, Meta, Visibility};
+
+/// With fewer words, as in "Its rows." and "Runs it.", a comment says nothing.
+const DOC_WORDS_MIN: usize = 4;
+
+/// Finds doc comments of fewer than four words. The compiler finds missing ones.
+pub fn check_docs(tree: &Tree) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for file in tree.rust() {
+        let mut short = Short::default();
+        file.syntax.iter().for_each(|syntax| short.visit_file(syntax));
+        found.extend(short.0.into_iter().map(|(line, words)| {
+            Finding::new(
+                &file.path,
+                line,
+                format!("{words:?} only repeats the name: add the unit, the errors or the reason, or remove it"),
+            )
+        }));
+    }
+    found
+}
+
+/// Lines and texts of comments that are too short.
+#[derive(Default)]
+struct Short(Vec<(usize, String)>);
+
+impl Short {
+    fn judge(&mut self, shown: bool, attributes: &[Attribute]) {
+        let mut line = None;
+        let mut text = String::new();
+        for attribute in attributes {
+            if let Some(part) = doc(attribute) {
+                // "# Errors" says when the item fails, not what it is.
+                if part.trim_start().starts_with("# ") {
+                    break;
+                }
+                line = line.or(Some(attribute.span().start().line));
+                text.push_str(&part);
+            }
+        }
+        if let Some(line) = line
+            && shown
+            && text.split_whitespace().count() < DOC_WORDS_MIN
+        {
+            self.0.push((line, text.trim().to_string()));
+        }
+    }
+}
+
+fn doc(attribute: &Attribute) -> Option<String> {
+    match &attribute.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether the item is visible outside its own module.
+fn shown(visibility: &Visibility) -> bool {
+    !matches!(visibility, Visibility::Inherited)
+}
+
+impl<'ast> Visit<'ast> for Short {
+    fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
+        self.judge(shown(&item.vis), &item.attrs);
+    }
+    fn visit_item_static(&mut self, item: &'ast syn::ItemStatic) {
+        self.judge(shown(&item.vis), &item.attrs);
+    }
+    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
+        self.judge(shown(&item.vis), &item.attrs);
+    }
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.judge(shown(&item.vis), &item.attrs);
+    }
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.judge(shown(&item.vis), &item.attrs);
+    }
+    fn visit_impl_item_const(&mut self, item: &'ast syn::ImplItemConst) {
+        self.judge(shown(&item.vis), &item.attrs);
+    }
+    fn visit_field(&mut self, field: &'ast syn::Field) {
+        self.judge(shown(&field.vis), &field.attrs);
+    }
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        self.judge(shown(&item.vis), &item.attrs);
+        syn::visit::visit_item_struct(self, item);
+    }
+    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
+        self.judge(shown(&item.vis), &item.attrs);
+    }
+    fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
+        self.judge(shown(&item.vis), &item.attrs);
+        for part in &item.items {
+            if let syn::TraitItem::Fn(method) = part {
+                self.judge(shown(&item.vis), &method.attrs);
+            }
+        }
+    }
+}
+
+/// An opening line with fewer words says nothing.
+const OPENING_WORDS_MIN: usize = 3;
+
+/// Finds files whose first line is not a `//!` line, or one that says nothing.
+pub fn check_openings(tree: &Tree) -> Vec<Finding> {
+    tree.rust()
+        .filter(|file| {
+            let first = file.text.lines().next().and_then(|line| line.strip_prefix("//!"));
+            first.is_none_or(|words| words.split_whitespace().count() < OPENING_WORDS_MIN)
+        })
+        .map(|file| Finding::new(&file.path, 1, "open the file with a line `//! ...` that says what it holds"))
+        .collect()
+}
 
 /// Finds comment lines that are equal to the line above.
-pub fn check(tree: &Tree) -> Vec<Finding> {
+pub fn check_repeated(tree: &Tree) -> Vec<Finding> {
     let mut found = Vec::new();
     for file in &tree.files {
         let marks: &[&str] = match file.path.rsplit_once('.').map(|(_, ending)| ending) {
@@ -29,12 +148,58 @@ mod tests {
     use crate::tree::places;
 
     #[test]
+    fn a_comment_that_says_nothing_is_found_on_public_items_of_every_kind() {
+        let source = "\
+/// Its rows.
+pub struct Table {
+    /// How many.
+    pub rows: u64,
+    /// Why.
+    why: String,
+}
+impl Table {
+    /// Runs it.
+    ///
+    /// # Errors
+    /// When it cannot be run to its end.
+    pub fn run(&self) {}
+    /// Runs every row of it once.
+    pub fn run_all(&self) {}
+}
+pub trait Engine {
+    /// Stops.
+    fn stop(&self);
+}
+/// The limit.
+pub(crate) const LIMIT: u8 = 1;
+/// Hidden.
+const HIDDEN: u8 = 1;
+";
+        let found: Vec<_> =
+            check_docs(&Tree::of(&[("a.rs", source)])).into_iter().map(|finding| finding.line).collect();
+        assert_eq!(found, [1, 3, 9, 18, 21]);
+    }
+
+    #[test]
+    fn a_file_without_its_opening_line_is_found() {
+        let tree = Tree::of(&[
+            ("a.rs", "//! Adds two and two.\nfn f() {}"),
+            ("b.rs", "fn f() {}"),
+            ("c.rs", "\n//! Adds two and two."),
+            ("d.rs", "//! Types."),
+            ("e.md", "text"),
+        ]);
+        let found: Vec<_> = check_openings(&tree).into_iter().map(|finding| finding.path).collect();
+        assert_eq!(found, ["b.rs", "c.rs", "d.rs"]);
+    }
+
+    #[test]
     fn a_comment_that_stands_twice_is_found() {
         let tree = Tree::of(&[
             ("a.rs", "/// One.\n    /// One.\nfn f() {}\n// -\n// -\n// Two.\nlet x;\n// Two.\n"),
             ("b.toml", "# One.\n# One.\n"),
             ("c.md", "# One.\n# One.\n"),
         ]);
-        assert_eq!(places(&check(&tree)), ["a.rs:2", "b.toml:2"]);
+        assert_eq!(places(&check_repeated(&tree)), ["a.rs:2", "b.toml:2"]);
     }
 }

@@ -1,6 +1,8 @@
 //! No code decides by searching a sentence of this program: results are values, and become words last.
 
-use crate::{Finding, Tree, map::FOREIGN_PROSE, uses::of_tests};
+use crate::map::FOREIGN_PROSE;
+use crate::modules::of_tests;
+use crate::{Finding, Tree};
 use syn::{Expr, ExprLit, ExprMethodCall, ImplItemFn, ItemFn, ItemMod, Lit, visit::Visit};
 
 /// Methods that search a text.

@@ -2,7 +2,7 @@
 
 use super::error::BindError;
 use super::shared::mask;
-use crate::observe::numa_maps::{mappings, policy_of};
+use crate::observe::pages::{mappings, policy_of};
 use crate::{MemoryPolicy, Nodes};
 use hwlocality::Topology;
 use hwlocality::bitmap::BitmapIndex;

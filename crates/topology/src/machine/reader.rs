@@ -1,14 +1,12 @@
 //! Reads untrusted descriptions of machines in a child process, because reading one may crash, hang or exhaust memory.
 
-use super::error::MachineError;
+use super::hwloc::{MachineError, Refused, parse_xml};
 use super::model::{Machine, Origin};
-use super::reader_child::{ANSWER_BYTES, Answer, MEMORY_BYTES, answer};
-use super::xml::Refused;
 use rustix::fs::{MemfdFlags, OFlags, memfd_create};
-use rustix::process::Signal;
+use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -187,4 +185,42 @@ impl Machine {
         let named_xml = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("xml"));
         if named_xml || path.exists() { reader.xml(path) } else { reader.synthetic(spec) }
     }
+}
+
+/// The answer of the child, written as JSON.
+type Answer = Result<Machine, Refused>;
+
+/// Limit of the child's address space.
+const MEMORY_BYTES: u64 = 1 << 30;
+
+/// Largest answer: a malicious file of a few kilobytes can describe very many objects.
+const ANSWER_BYTES: u64 = 64 << 20;
+
+/// CPU time limit of the child, seconds, in case its parent cannot kill it.
+const CPU_S: u64 = 10;
+
+/// Limits this process permanently, reads the description and writes the answer to standard output.
+pub(super) fn answer(description: Option<&str>) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    limit_self(Resource::As, MEMORY_BYTES)?;
+    limit_self(Resource::Cpu, CPU_S)?;
+    limit_self(Resource::Fsize, ANSWER_BYTES)?;
+    limit_self(Resource::Core, 0)?;
+    let answer: Answer = match description {
+        Some(description) => Machine::synthetic(description).map_err(|_| Refused::Invalid),
+        None => {
+            let mut xml = Vec::new();
+            io::stdin().lock().read_to_end(&mut xml)?;
+            String::from_utf8(xml).map_err(|_| Refused::Invalid).and_then(|xml| parse_xml(&xml))
+        }
+    };
+    let text = serde_json::to_vec(&answer)?;
+    let mut output = io::stdout().lock();
+    output.write_all(&text)?;
+    output.flush()
+}
+
+fn limit_self(resource: Resource, most: u64) -> io::Result<()> {
+    let maximum = rustix::process::getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most));
+    Ok(setrlimit(resource, Rlimit { current: Some(maximum), maximum: Some(maximum) })?)
 }

@@ -1,7 +1,6 @@
 //! Placements: the CPUs on which each thread may run, and the nodes of its memory.
 
 mod assign;
-mod each_node;
 mod first_nodes;
 mod memory;
 mod pairing;

@@ -9,7 +9,7 @@ use tare_drive::workload::Measured;
 use tare_drive::workload::sessions::Outage;
 use tare_findings::client_limit::LongestStall;
 use tare_load::{Latencies, LatencyMs, Sample, Slice};
-use tare_report::words::client_limit;
+use tare_report::words::trials;
 use tare_results::schema::{ThreadClass, ThreadRecord};
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 use tare_results::statement_errors;
@@ -50,7 +50,7 @@ pub(crate) fn document(viewed: &Viewed<'_>) -> impl Serialize {
         // Allowed and seen CPUs; client and server threads of a connection have the same `pair`.
         threads: &measured.surroundings.threads,
         // Why the client was the limit; null if it was not.
-        client_limit: client_limit::reason(&seen(measured), sample.elapsed_s),
+        client_limit: trials::client_limit_reason(&seen(measured), sample.elapsed_s),
         stalls: &sample.stalls,
         // Latency in milliseconds and number of transactions.
         #[serde(flatten)]
@@ -230,8 +230,9 @@ pub(crate) fn words(viewed: &Viewed<'_>) -> String {
     }
     text.push_str(&slices(sample));
     let seen = seen(measured);
-    let limit = client_limit::reason(&seen, sample.elapsed_s).map(|why| format!("the client was the limit: {why}"));
-    for line in limit.into_iter().chain(LongestStall::of(&seen).as_ref().map(client_limit::stall_words)) {
+    let limit =
+        trials::client_limit_reason(&seen, sample.elapsed_s).map(|why| format!("the client was the limit: {why}"));
+    for line in limit.into_iter().chain(LongestStall::of(&seen).as_ref().map(trials::stall_words)) {
         text.push_str(&format!("! {line}\n"));
     }
     text + &thread_lines(&measured.surroundings.threads)

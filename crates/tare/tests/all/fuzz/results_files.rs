@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use tare_files::{Folder, Trust};
 use tare_findings::compare::Side;
 use tare_findings::history::{self, Run};
-use tare_report::export::format::Format;
 use tare_report::export::source::Source;
 use tare_report::export::tables::Table;
-use tare_report::export::write::write;
+use tare_report::export::write::{Format, write};
 use tare_results::captures::{LockShare, LocksFile, ProfileFile, StatusFile, SymbolShare, WaitKind};
 use tare_results::waits::{
     CallerShare, ChargedShare, Doing, FutexOperation, StackSamples, ThreadsTime, TimePart, TimeUse, WaitsFile,

@@ -9,8 +9,8 @@ use clap::ValueEnum;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::path::Path;
 use std::process::Command;
-use tare_report::export::format::Format;
 use tare_report::export::tables::Table;
+use tare_report::export::write::Format;
 
 /// A study with failed and disturbed attempts, and reasons that need escaping in every format.
 fn results() -> tempfile::TempDir {
