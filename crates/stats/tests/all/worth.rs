@@ -69,11 +69,14 @@ fn a_probe_that_helps_is_seldom_rejected_and_mostly_recommended() {
     assert!(denied > 0.85, "{denied}");
 }
 
+/// A trend over a minute, from 0 to 1, with the time of its step.
+type Trend = fn(f64, f64) -> f64;
+
 /// Each of the two goes one way, or from one level to another, on its own: in half of all minutes the same way.
 #[test]
 fn a_trend_of_each_is_no_correlation() {
     let mut rng = generator(61_003);
-    let trends: [(&str, f64, fn(f64, f64) -> f64); 3] = [
+    let trends: [(&str, f64, Trend); 3] = [
         ("line", 0.6, |at, _| 12.0f64.sqrt() * (at - 0.5)),
         ("line", 0.9, |at, _| 12.0f64.sqrt() * (at - 0.5)),
         ("step", 0.9, |at, step| if at < step { -1.0 } else { 1.0 }),
