@@ -46,9 +46,9 @@ pub struct Worth {
 /// one of the two never varies.
 ///
 /// The interval is Fisher's, for the effective number of repeats, n / (1 + 2 sum a_k b_k), with a_k and b_k the
-/// autocorrelations of the two at lag k (Bartlett 1935), or that of lag 1 alone if it is smaller: n (1 - ab) / (1 + ab).
-/// Lag 1 alone would miss a trend under the noise of single repeats. Two trends always correlate, and a server that is
-/// warming up next to a machine that is slowing down is no reason for a probe.
+/// autocorrelations of the two at lag k (Bartlett 1935), or that of lag 1 alone if it is smaller,
+/// n (1 - ab) / (1 + ab). Lag 1 alone would miss a trend under the noise of single repeats. Two trends always
+/// correlate: a server that gets slower on a machine that does, each for its own reason, does not need a probe.
 pub fn worth(metric: &[f64], probe: &[f64], confidence: f64) -> Option<Worth> {
     let n = metric.len();
     if n < FEWEST || probe.len() != n || !metric.iter().chain(probe).all(|v| v.is_finite()) {
