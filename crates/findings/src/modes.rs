@@ -3,6 +3,7 @@
 use super::collect::ConditionTrials;
 use super::confidence::{FURTHER, MODES};
 use super::far_apart;
+use super::hosts::host;
 use super::mode::{InCommon, Mode, ModeCause, ModeSide, ModesTested, Shared};
 use super::plans::fnv1a;
 use super::rounding::of_histogram;
@@ -177,7 +178,7 @@ fn cause(
 ) -> Option<ModeCause> {
     let features: Vec<BTreeMap<String, Feature>> =
         trials.iter().map(|trial| threads::features(trial, machine)).collect();
-    let order: Vec<usize> = trials.iter().map(|trial| trial.trial).collect();
+    let order: Vec<(&str, usize)> = trials.iter().map(|trial| (host(trial), trial.trial)).collect();
     let ranked = association(found, &strata(found, &order), &covariates(&features), PERMUTATIONS, SEED).ok()?;
     let name = &best(&ranked, rate)?.name;
     let centres = tare_stats::modes::means(found, means);

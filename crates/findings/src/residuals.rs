@@ -2,6 +2,7 @@
 
 use super::collect::{self, ConditionTrials};
 use super::confidence::FURTHER;
+use super::hosts::host;
 use super::modes::covariates;
 use super::threads::{self, Feature};
 use serde::Serialize;
@@ -47,9 +48,10 @@ pub(super) fn causes(conditions: &[ConditionTrials<'_>], machine: Option<&Machin
         conditions.iter().flat_map(|condition| &condition.ok).map(|trial| threads::features(trial, machine)).collect();
     let covariates = covariates(&features);
     let permutations = (SHUFFLES / trials).clamp(FEWEST_PERMUTATIONS, PERMUTATIONS);
-    // Slow changes of a covariate and of the machine correlate with each other without being related, so only
-    // neighbouring trials are compared.
-    let order: Vec<usize> = conditions.iter().flat_map(|condition| &condition.ok).map(|trial| trial.trial).collect();
+    // Slow changes of a covariate and of the machine correlate with each other without being related, and so do their
+    // differences between machines. Therefore only neighbouring trials of a machine are compared.
+    let order: Vec<(&str, usize)> =
+        conditions.iter().flat_map(|condition| &condition.ok).map(|trial| (host(trial), trial.trial)).collect();
     let strata = neighbours(&order);
     let found =
         explain(&response, &groups, &strata, &covariates, Shape::Linear, permutations, SEED).unwrap_or_default();

@@ -156,9 +156,10 @@ impl Blocks<'_> {
     }
 }
 
-/// Pairs of successive trials, as strata for [`explain`]; `order` is the position of each trial in the run. With an odd
-/// number of trials the first one, when the machine may still be settling, is a stratum of its own.
-pub fn neighbours(order: &[usize]) -> Vec<usize> {
+/// Pairs of successive trials, as strata for [`explain`]; `order` is the position of each trial in the run, after its
+/// machine if there are several: trials of two machines are no neighbours, apart from the ends of their runs. With an
+/// odd number of trials the first one, when the machine may still be settling, is a stratum of its own.
+pub fn neighbours<P: Ord + Copy>(order: &[P]) -> Vec<usize> {
     let mut by_place: Vec<usize> = (0..order.len()).collect();
     by_place.sort_by_key(|&i| order[i]);
     let mut strata = vec![0; order.len()];

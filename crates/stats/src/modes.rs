@@ -221,11 +221,12 @@ fn places(found: &Modes) -> Vec<f64> {
 }
 
 /// The strata within which trials are permuted when a cause of the modes is tested; `order` is the position of each
-/// trial in the run. If the modes come in random order, all trials are one stratum: any association with a covariate is
-/// then by chance. If neighbouring trials tend to be in the same mode, the machine has states, and everything that
-/// changes with them is associated with the modes: then each stratum is a pair of neighbours.
-pub fn strata(found: &Modes, order: &[usize]) -> Vec<usize> {
-    let mut trials: Vec<(usize, f64)> = order.iter().copied().zip(places(found)).collect();
+/// trial in the run, after its machine if there are several. If the modes come in random order, all trials are one
+/// stratum: any association with a covariate is then by chance. If neighbouring trials tend to be in the same mode, the
+/// machine has states, or machines differ, and everything that changes with them is associated with the modes: then
+/// each stratum is a pair of neighbours.
+pub fn strata<P: Ord + Copy>(found: &Modes, order: &[P]) -> Vec<usize> {
+    let mut trials: Vec<(P, f64)> = order.iter().copied().zip(places(found)).collect();
     trials.sort_by_key(|(at, _)| *at);
     let in_order: Vec<f64> = trials.into_iter().map(|(_, place)| place).collect();
     match run_order(&in_order, 1) {

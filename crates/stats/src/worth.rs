@@ -45,8 +45,10 @@ pub struct Worth {
 /// the machine is slower (for a throughput, use the negative logarithm). `None` with fewer than eight repeats, or when
 /// one of the two never varies.
 ///
-/// The interval is Fisher's, for the effective number of repeats, n (1 - ab) / (1 + ab), with a and b the lag-1
-/// autocorrelations of the two (Bartlett 1935).
+/// The interval is Fisher's, for the effective number of repeats, n / (1 + 2 sum a_k b_k), with a_k and b_k the
+/// autocorrelations of the two at lag k (Bartlett 1935), or that of lag 1 alone if it is smaller,
+/// n (1 - ab) / (1 + ab). Lag 1 alone would miss a trend under the noise of single repeats. Two trends always
+/// correlate: a server that gets slower on a machine that does, each for its own reason, does not need a probe.
 pub fn worth(metric: &[f64], probe: &[f64], confidence: f64) -> Option<Worth> {
     let n = metric.len();
     if n < FEWEST || probe.len() != n || !metric.iter().chain(probe).all(|v| v.is_finite()) {
@@ -59,7 +61,7 @@ pub fn worth(metric: &[f64], probe: &[f64], confidence: f64) -> Option<Worth> {
     }
     let correlation = (product(&x, &y) / (xx * yy).sqrt()).clamp(-1.0, 1.0);
     let shared = neighbours(&x, xx) * neighbours(&y, yy);
-    let repeats = n as f64 * (1.0 - shared) / (1.0 + shared);
+    let repeats = n as f64 * ((1.0 - shared) / (1.0 + shared)).min(1.0 / (1.0 + 2.0 * alike([&x, &y], [xx, yy])));
     // Three repeats have no interval; with less than one more almost any correlation is possible.
     let half = normal_two_sided(confidence) / (repeats - 3.0).max(0.25).sqrt();
     let centre = correlation.clamp(-0.999_999, 0.999_999).atanh();
@@ -88,6 +90,14 @@ fn neighbours(x: &[f64], squares: f64) -> f64 {
     let n = x.len() as f64;
     let found = product(&x[1..], x) / squares;
     ((found + 1.0 / n) / (1.0 - 3.0 / n)).clamp(0.0, 0.99)
+}
+
+/// Sum over lags of the products of the autocorrelations of both, up to the first lag at which one is not positive.
+fn alike(of: [&[f64]; 2], squares: [f64; 2]) -> f64 {
+    let n = of[0].len();
+    let at = |lag: usize, one: usize| product(&of[one][lag..], of[one]) / squares[one] + 1.0 / n as f64;
+    let pairs = (1..n / 2).map(|lag| [at(lag, 0), at(lag, 1)]);
+    pairs.take_while(|pair| pair.iter().all(|found| *found > 0.0)).map(|[a, b]| a * b).sum()
 }
 
 #[cfg(test)]

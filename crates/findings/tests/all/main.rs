@@ -22,6 +22,7 @@ mod rates;
 mod rounded;
 mod searches;
 mod sessions;
+mod several_machines;
 mod singled_out;
 mod sleeps;
 mod suspects;

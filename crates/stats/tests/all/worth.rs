@@ -68,3 +68,35 @@ fn a_probe_that_helps_is_seldom_rejected_and_mostly_recommended() {
     println!("r 0, 120: does not help in {:.1}%", 100.0 * denied);
     assert!(denied > 0.85, "{denied}");
 }
+
+/// A trend over a minute, from 0 to 1, with the time of its step.
+type Trend = fn(f64, f64) -> f64;
+
+/// Each of the two goes one way, or from one level to another, on its own: in half of all minutes the same way.
+#[test]
+fn a_trend_of_each_is_no_correlation() {
+    let mut rng = generator(61_003);
+    let trends: [(&str, f64, Trend); 3] = [
+        ("line", 0.6, |at, _| 12.0f64.sqrt() * (at - 0.5)),
+        ("line", 0.9, |at, _| 12.0f64.sqrt() * (at - 0.5)),
+        ("step", 0.9, |at, step| if at < step { -1.0 } else { 1.0 }),
+    ];
+    for (name, share_of_it, shape) in trends {
+        for repeats in [30, 60, 120] {
+            let mut of = |way: f64, step: f64| -> Vec<f64> {
+                let trend = |at: usize| way * share_of_it.sqrt() * shape(at as f64 / repeats as f64, step);
+                (0..repeats).map(|at| trend(at) + normal(&mut rng, 0.0, (1.0 - share_of_it).sqrt())).collect()
+            };
+            let mut minute = 0;
+            let wrong = share(1000, || {
+                minute += 1;
+                let places = [minute % 5, minute % 7].map(|place| 0.25 + 0.08 * f64::from(place));
+                let metric = of(1.0, places[0]);
+                let probe = of(if minute % 2 == 0 { 1.0 } else { -1.0 }, places[1]);
+                worth(&metric, &probe, 0.95).unwrap().advice == Advice::Helps
+            });
+            println!("{name} {share_of_it}, {repeats}: helps in {:.1}%", 100.0 * wrong);
+            assert!(wrong < 0.06, "{name} {share_of_it}, {repeats}: {wrong}");
+        }
+    }
+}
