@@ -1,12 +1,43 @@
-//! The mean of a step over ladders, block by block, and the ladders whose step differs from it.
+//! One step measured on many ladders: its mean over all of them, and the ladders that are exceptions.
 
-use super::variances::{Variance, alike, pooled};
-use crate::descriptive::{mean, std_dev};
-use crate::interval::{Estimate, Interval};
-use crate::plan::POWER;
-use crate::quantiles::{t, t_upper_tail};
-use crate::ratio::Rounding;
-use crate::welch;
+use super::descriptive::{mean, std_dev};
+use super::interval::{Estimate, Interval};
+use super::plan::POWER;
+use super::quantiles::{self, f_upper_tail, normal, t, t_upper_tail, trigamma};
+use super::ratio::Rounding;
+
+/// A variance with its degrees of freedom.
+pub(crate) type Variance = (f64, f64);
+
+/// The pooled variance of all samples.
+pub(crate) fn pooled(samples: &[Variance]) -> Variance {
+    let df: f64 = samples.iter().map(|(_, df)| df).sum();
+    (samples.iter().map(|(variance, df)| variance * df).sum::<f64>() / df, df)
+}
+
+/// Whether no sample varies more than the rest (the largest against all others, Bonferroni), and the logarithms of the
+/// variances scatter no more than expected by chance (the variance of ln of a chi-squared is a trigamma). `chance` is
+/// the probability of rejecting equal variances when they are equal, for each of the two tests.
+pub(crate) fn alike(samples: &[Variance], chance: f64) -> bool {
+    let n = samples.len() as f64;
+    if samples.len() < 2 || samples.iter().any(|(variance, df)| *variance <= 0.0 || *df < 1.0) {
+        return false;
+    }
+    let largest = (0..samples.len()).max_by(|a, b| samples[*a].0.total_cmp(&samples[*b].0)).unwrap_or(0);
+    let others: Vec<Variance> =
+        (0..samples.len()).filter(|place| *place != largest).map(|place| samples[place]).collect();
+    let (rest, rest_df) = pooled(&others);
+    if f_upper_tail(samples[largest].0 / rest, samples[largest].1, rest_df) * n < chance {
+        return false;
+    }
+    let logs: Vec<f64> = samples.iter().map(|(variance, _)| variance.ln()).collect();
+    let Some(centre) = mean(&logs) else { return false };
+    let spread = logs.iter().map(|log| (log - centre).powi(2)).sum::<f64>() / (n - 1.0);
+    let expected = samples.iter().map(|(_, df)| trigamma(df / 2.0)).sum::<f64>() / n;
+    // Approximates the kurtosis of ln of a chi-squared minus 1: 6 at one degree of freedom, 3.6 at three, 2 at many.
+    let heavy = 2.0 + 4.0 / pooled(samples).1 * n;
+    spread <= expected * (1.0 + normal(1.0 - chance) * (heavy / n).sqrt())
+}
 
 /// A step on one ladder.
 #[derive(Debug, Clone, PartialEq)]
@@ -214,7 +245,7 @@ fn by_ladder(own: &[Option<Own>], rest: &[usize]) -> Option<Mean> {
     let all: Vec<Own> = rest.iter().filter_map(|ladder| own[*ladder]).collect();
     let m = all.len() as f64;
     let value = mean(&all.iter().map(|own| own.mean).collect::<Vec<_>>())?;
-    let (variance, df) = welch::sum(all.iter().map(|own| (own.variance / own.n, own.df)));
+    let (variance, df) = quantiles::sum_of_variances(all.iter().map(|own| (own.variance / own.n, own.df)));
     let slack = all.iter().map(|own| own.rounding.slack).sum::<f64>() / m;
     Some(Mean { value, se: variance.sqrt() / m, df, slack })
 }
@@ -252,4 +283,20 @@ fn by_block(ladders: &[LadderStep], rest: &[usize]) -> Option<Mean> {
 /// freedom detects with [`POWER`] in a two-sided test at `alpha`.
 pub fn smallest_shown(se: f64, df: f64, alpha: f64) -> f64 {
     ((t(1.0 - alpha / 2.0, df) + t(POWER, df)) * se).exp_m1()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_varies_alike_is_pooled_and_one_that_varies_more_is_seen() {
+        let some = [(1.0, 3.0), (1.6, 3.0), (0.3, 3.0), (1.1, 3.0), (0.7, 3.0)];
+        assert!(alike(&some, 0.02));
+        let (variance, df) = pooled(&some);
+        assert!((variance - 0.94).abs() < 1e-12 && df == 15.0, "{variance} {df}");
+        assert!(!alike(&[some.as_slice(), &[(40.0, 3.0)]].concat(), 0.02));
+        assert!(!alike(&[(1e-6, 3.0), (1.0, 3.0), (1e-4, 3.0), (0.5, 3.0), (1e-5, 3.0), (2.0, 3.0)], 0.02));
+        assert!(!alike(&[(0.0, 3.0), (1.0, 3.0)], 0.02));
+    }
 }
