@@ -1,8 +1,8 @@
 //! Least squares for a few columns, and a straight-line fit of a response on one or a few measured quantities, with
 //! intervals and goodness of fit.
 //!
-//! Least squares are implemented here rather than taken from a linear algebra crate because designs must drop aliased terms by name, and
-//! because at most a few dozen columns are ever solved.
+//! Least squares are implemented here rather than taken from a linear algebra crate because designs must drop aliased
+//! terms by name, and because at most a few dozen columns are ever solved.
 
 use super::Interval;
 use super::error::{Error, all_finite};

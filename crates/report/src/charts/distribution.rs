@@ -5,7 +5,7 @@ use super::end_names::{self, End};
 use super::frame::Frame;
 use super::marks;
 use maud::{Markup, html};
-use tare_findings::distributions::{Distribution, Percentile};
+use tare_findings::latencies::{Distribution, Percentile};
 
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 282.0;

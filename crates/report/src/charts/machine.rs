@@ -9,7 +9,7 @@ use super::layout::{PAD, Rect};
 use crate::charts::machine_view::BoxKind;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
-use tare_findings::threads::{ThreadSummary, main_cpu};
+use tare_findings::places::{ThreadSummary, main_cpu};
 use tare_results::schema::ThreadClass;
 use tare_text::percent;
 

@@ -9,9 +9,8 @@ use crate::figures::Scale;
 use crate::words;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
-use tare_findings::distance::{DistanceCost, Point};
 use tare_findings::factors::words_of;
-use tare_findings::grid::{GridCell, Place, PlacementGrid};
+use tare_findings::placement::{DistanceCost, GridCell, Place, PlacementGrid, Point};
 use tare_results::metric::{self, Better};
 use tare_results::schema::Levels;
 

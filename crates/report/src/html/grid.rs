@@ -6,7 +6,7 @@ use crate::figures::Scale;
 use crate::tables;
 use maud::{Markup, html};
 use tare_findings::factors::words_of;
-use tare_findings::grid::{GridCell, PlacementGrid, place_words};
+use tare_findings::placement::{GridCell, PlacementGrid, place_words};
 
 const LISTED: usize = 12;
 

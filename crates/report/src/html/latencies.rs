@@ -9,7 +9,7 @@ use crate::charts::frame::Frame;
 use crate::figures::figure;
 use maud::{Markup, html};
 use std::collections::BTreeSet;
-use tare_findings::distributions::Distribution;
+use tare_findings::latencies::Distribution;
 use tare_text::count;
 
 /// Maximum conditions drawn; `tare show --json` has all.

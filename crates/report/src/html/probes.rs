@@ -6,11 +6,11 @@ use super::scroll::{captioned, row};
 use crate::figures::Scale;
 use crate::words::between;
 use maud::{Markup, html};
-use tare_findings::probe_rows::{self, ProbeRow};
+use tare_findings::summary::{self, ProbeRow};
 use tare_text::percent;
 
 pub(super) fn section(page: &Page<'_>) -> Option<Markup> {
-    let rows = probe_rows::rows(page.summary);
+    let rows = summary::probe_rows(page.summary);
     let first = rows.first()?;
     let scale = Scale::new(&first.metric.unit, rows.iter().map(|row| row.metric.max).fold(0.0, f64::max), 4);
     let by = rows.iter().find_map(|row| row.adjusted).map(|found| found.probe.clone());

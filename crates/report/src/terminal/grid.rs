@@ -7,7 +7,7 @@ use super::text::plain;
 use crate::figures::Scale;
 use crate::tables;
 use tare_findings::factors::words_of;
-use tare_findings::grid::{GridCell, PlacementGrid, place_words};
+use tare_findings::placement::{GridCell, PlacementGrid, place_words};
 use tare_findings::summary::Summary;
 
 pub(super) fn grids(summary: &Summary, style: Style) -> Option<String> {

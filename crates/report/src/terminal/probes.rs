@@ -4,14 +4,13 @@ use super::rows::{lined, titled};
 use super::style::Style;
 use super::text::plain;
 use crate::figures::Scale;
-use tare_findings::probe_rows::{self, ProbeRow};
-use tare_findings::summary::Summary;
+use tare_findings::summary::{self, ProbeRow, Summary};
 use tare_stats::Interval;
 use tare_text::percent;
 
 /// One row per condition; `None` without probes.
 pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {
-    let rows: Vec<ProbeRow<'_>> = probe_rows::rows(summary);
+    let rows: Vec<ProbeRow<'_>> = summary::probe_rows(summary);
     let first = rows.first()?;
     let by = rows.iter().find_map(|row| row.adjusted).map(|found| format!("mean at the same {}", found.probe));
     let mut heads = vec!["condition", "between"];

@@ -9,7 +9,7 @@ use crate::words::between;
 use crate::words::find::shown_interval;
 use tare_findings::condition::{ConditionSummary, Spread};
 use tare_findings::effects::Effect;
-use tare_findings::spread_from::SpreadSource;
+use tare_findings::spread::SpreadSource;
 use tare_findings::summary::Summary;
 use tare_text::percent;
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use tare_findings::client_limit::{ClientFindings, LongestStall};
 use tare_results::Results;
-use tare_results::client_limit::ClientLimit;
+use tare_results::search::ClientLimit;
 use tare_text::{count, decimal, percent};
 
 /// Why the client was the limit; `None` if it was not. `elapsed_s` is the length of the sample.

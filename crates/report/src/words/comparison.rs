@@ -5,7 +5,7 @@ use super::find::shown_interval;
 use super::fitting::first_that_fits;
 use super::terms::{interval_of_change, phrase};
 use crate::figures::{Scale, change, changes_of};
-use tare_findings::compare::rows::word;
+use tare_findings::compare::groups::word;
 use tare_findings::compare::{Change, Comparison, JoinedBy, Losses, Lost, MetricComparison, Note, Sessions, Verdict};
 use tare_findings::probes::Refusal;
 use tare_results::server::LowOptimisation;

@@ -1,8 +1,8 @@
 //! A sentence on the cost of distance.
 
 use crate::figures::{change, changes};
-use tare_findings::distance::{Cost, DistanceCost, PER_NS};
 use tare_findings::factors::words_of;
+use tare_findings::placement::{Cost, DistanceCost, PER_NS};
 use tare_text::{count, percent};
 
 /// "Each 100 ns that a cache line takes between client and server, there and back, changes tps by -6.1% (95% interval

@@ -6,7 +6,7 @@ use super::not_shown;
 use super::terms::{interval_of_change, interval_of_ratio, measured, phrase, small_change};
 use crate::figures::{Scale, divide_as_printed, figure, times};
 use tare_findings::factors::{number_of, words_of};
-use tare_findings::spread_from::ByChance;
+use tare_findings::spread::ByChance;
 use tare_findings::verdict::{Alone, Apart, LessStep, LevelsOf, Measured, Moved, Range, Ranked, Untested, Verdict};
 use tare_stats::Interval;
 use tare_text::{count, percent, was};
@@ -303,7 +303,7 @@ fn level_of<'n>(name: &'n str, factors: &[String]) -> &'n str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_findings::term::{Second, Term, TermFactor};
+    use tare_findings::factors::{Second, Term, TermFactor};
     use tare_findings::verdict::Tested;
     use tare_stats::blocks::{Analysis, Spread};
 

@@ -2,7 +2,7 @@
 
 use super::comparison::{fails_more, figures, has_interval, is_beyond, size};
 use super::fitting::first_that_fits;
-use tare_findings::compare::rows::word;
+use tare_findings::compare::groups::word;
 use tare_findings::compare::{AgainstFirst, ManyComparison, Verdict};
 use tare_text::percent;
 

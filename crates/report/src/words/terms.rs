@@ -3,7 +3,7 @@
 use super::steadiness::many;
 use crate::figures::{change, changes_of, figure, times_between};
 use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide, Shared};
-use tare_findings::threads::{FULLEST_NODE, PAIRS};
+use tare_findings::places::{FULLEST_NODE, PAIRS};
 use tare_findings::verdict::Measured;
 use tare_results::metric::Better;
 pub(super) use tare_results::metric::short as query;

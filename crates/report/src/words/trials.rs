@@ -3,10 +3,9 @@
 use super::terms::phrase;
 use crate::figures::{chance, change, changes, figure};
 use tare_findings::condition::{ConditionSummary, MetricSummary};
-use tare_findings::dropped::Dropped;
+use tare_findings::left_out::Dropped;
 use tare_findings::lifetimes::Lifetimes;
-use tare_findings::outliers::Outlier;
-use tare_findings::run_order::Drift;
+use tare_findings::residuals::{Drift, Outlier};
 use tare_findings::summary::Summary;
 use tare_findings::verdict::Verdict;
 use tare_results::{covariate, metric};

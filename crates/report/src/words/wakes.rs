@@ -1,6 +1,6 @@
 //! Phrases for the threads that connection threads sleep for.
 
-use tare_findings::wakes::WakesSummary;
+use tare_findings::waits::WakesSummary;
 use tare_results::waits::Doing;
 use tare_text::percent;
 

@@ -5,10 +5,9 @@ use crate::figures::times;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use tare_findings::collect::is_usable;
-use tare_findings::warm_up::{WARM, WarmUp};
-use tare_findings::warm_up_by::WarmUpBy;
+use tare_findings::warm_up::{WARM, WarmUp, WarmUpBy};
 use tare_results::Results;
-use tare_results::settled::SettledRecord;
+use tare_results::server::SettledRecord;
 use tare_text::{count, decimal, percent};
 
 /// Maximum conditions named.

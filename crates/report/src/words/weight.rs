@@ -1,6 +1,6 @@
 //! Sentences on the probes (`sampling.probe`).
 
-use tare_findings::weight::{OfProbe, Weight};
+use tare_findings::probes::{OfProbe, Weight};
 use tare_stats::worth::Advice;
 use tare_text::{count, percent};
 

@@ -2,11 +2,12 @@
 //! all conditions at one level is removed from these conditions, so that block effects neither hide a difference in
 //! variance nor carry over from one level to the other.
 //!
-//! Of a pair of conditions in the same blocks, a trial is the effect of its block plus an error of its own. The mean of a level in a block is then a single trial,
-//! which cannot be separated from the block. But the difference of both trials of a block has no block effect, and the
-//! slope of the regression of the high level's trials on these differences is the share of that level's errors in their
-//! variance: v_high / (v_high + v_low) (Grubbs, "On estimating precision of measuring instruments and product
-//! variability", Journal of the American Statistical Association 43, 1948).
+//! Of a pair of conditions in the same blocks, a trial is the effect of its block plus an error of its own. The mean
+//! of a level in a block is then a single trial, which cannot be separated from the block. But the difference of both
+//! trials of a block has no block effect, and the slope of the regression of the high level's trials on these
+//! differences is the share of that level's errors in their variance: v_high / (v_high + v_low) (Grubbs, "On
+//! estimating precision of measuring instruments and product variability", Journal of the American Statistical
+//! Association 43, 1948).
 
 use super::design::Cell;
 use super::spread_test::SpreadTest;

@@ -1,5 +1,6 @@
-//! Whether a factor changes the variance between trials, and by how much: Brown & Forsythe's test ("Robust tests for the equality of variances",
-//! Journal of the American Statistical Association 69, 1974), for several factors and metrics at once.
+//! Whether a factor changes the variance between trials, and by how much: Brown & Forsythe's test ("Robust tests for
+//! the equality of variances", Journal of the American Statistical Association 69, 1974), for several factors and
+//! metrics at once.
 
 use super::design::{Cell, Design};
 use crate::descriptive::{mean, median, variance};

@@ -7,8 +7,7 @@ use super::rounds::RoundListener;
 use super::study_file::{StudyText, planned};
 use super::{Exit, Problem, interrupt, results_problem, trust};
 use serde::Serialize;
-use tare_findings::probes::can_move;
-use tare_findings::weight::{self, Weight};
+use tare_findings::probes::{self, Weight, can_move};
 use tare_report::words::weight as words;
 use tare_results::probe::ProbeUse;
 use tare_study::language::limit::Limit;
@@ -100,7 +99,7 @@ fn of_samples(
     if end.left > 0 {
         return Ok(None);
     }
-    let found = weight::of(&results_problem::open_folder(directory.folder())?);
+    let found = probes::weigh(&results_problem::open_folder(directory.folder())?);
     if found.is_none() && end.given_up > 0 {
         return Err(Problem::new(Exit::TrialFailed, format!("the samples of {} could not be measured", study.name))
             .advice(format!("to see the reason: tare run {} --quick", study.name)));

@@ -5,7 +5,7 @@ use tare_drive::workload::Settle;
 use tare_engine::{EngineError, Server};
 use tare_results::factor;
 use tare_results::schema::AppliedSetting;
-use tare_results::settled::SettledRecord;
+use tare_results::server::SettledRecord;
 use tare_study::language::settings::EngineSettings;
 
 /// Verifies an option that the server was started with. The server accepted the option, or it would not have started;

@@ -7,7 +7,7 @@ use crate::workload::{LoadContext, LoadError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tare_engine::{Backlog, Dialect, Done, Session, SqlError};
-use tare_results::settled::SettledRecord;
+use tare_results::server::SettledRecord;
 
 const ASK_EVERY: Duration = Duration::from_secs(1);
 /// Interval between checks whether the caller requests a stop.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use tare_engine::{SqlError, SqlErrorKind};
 use tare_load::Latencies;
-use tare_results::statement_errors::RETRY;
+use tare_results::steps::RETRY;
 
 /// The class of an error without a code of the engine.
 const NO_CODE: &str = "no_code";

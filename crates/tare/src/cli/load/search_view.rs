@@ -2,7 +2,7 @@
 
 use super::measured_system::MeasuredSystem;
 use crate::cli::{Problem, output};
-use tare_findings::searches::FEWEST_BEYOND;
+use tare_findings::latencies::FEWEST_BEYOND;
 use tare_report::charts::search::verdict;
 use tare_report::words::searches::in_ms;
 use tare_results::search::{Limit, SearchRecord};
@@ -65,8 +65,7 @@ fn words(search: &SearchRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_results::client_limit::ClientLimit;
-    use tare_results::search::{Slo, StepRecord};
+    use tare_results::search::{ClientLimit, Slo, StepRecord};
 
     fn step(beyond: f64) -> StepRecord {
         StepRecord {

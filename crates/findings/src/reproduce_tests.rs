@@ -1,7 +1,6 @@
 //! Tests of verdicts on synthetic figures.
 
-use super::super::model::Again;
-use super::*;
+use super::{Again, *};
 use tare_results::claim::{Claim, Published};
 use tare_results::schema::{Levels, PlannedTrial, SampleRecord, TrialRecord};
 

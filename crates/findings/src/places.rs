@@ -1,11 +1,14 @@
-//! Where threads ran: a table of the sampled CPUs, and features that may explain a mode.
+//! Where a condition ran: the CPUs of threads with features that may explain a mode, the nodes of the server's
+//! memory, and both in the form that external tools take.
 
+use super::collect::ConditionTrials;
 use super::mode::Shared;
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_cpuset::CpuSet;
-use tare_results::covariate;
-use tare_results::schema::{SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
-use tare_topology::{Machine, Pairing};
+use tare_results::covariate::{self, Covariate, NUMA_HIT, NUMA_MISS, NUMA_OTHER, SERVER_MEMORY};
+use tare_results::schema::{PlannedCondition, SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
+use tare_topology::{Machine, MemoryPolicy, Pairing};
 
 /// One thread of a condition, over all samples of the given trials.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,7 +33,7 @@ pub struct ThreadSummary {
 }
 
 /// The threads of some trials of one condition: clients, servers, background; each by pair and name.
-pub fn table(trials: &[&TrialRecord]) -> Vec<ThreadSummary> {
+pub fn threads_table(trials: &[&TrialRecord]) -> Vec<ThreadSummary> {
     let mut rows: BTreeMap<(ThreadClass, Option<usize>, &str), ThreadSummary> = BTreeMap::new();
     for thread in trials.iter().flat_map(|trial| &trial.samples).flat_map(|sample| &sample.threads) {
         // Names of paired threads may contain a connection number, which changes with every trial.
@@ -241,5 +244,67 @@ fn relation_words(relation: Pairing) -> &'static str {
         Pairing::SameNode => "on two cores of one node",
         Pairing::OtherNode => "on different nodes",
         Pairing::None => "on different PUs",
+    }
+}
+
+/// Memory of one node under one condition, means over samples.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NodeSummary {
+    pub condition: String,
+    pub node: u32,
+    pub server_bytes: f64,
+    /// Pages allocated on this node as intended, whole machine (numa_hit).
+    pub hit_pages: f64,
+    /// Pages allocated on this node because another node was full, whole machine (numa_miss).
+    pub miss_pages: f64,
+    /// Pages allocated on this node for a thread that ran on another node, whole machine (other_node).
+    pub other_pages: f64,
+}
+
+/// One entry per condition and node; empty on a machine with a single node.
+pub(super) fn nodes(conditions: &[ConditionTrials<'_>]) -> Vec<NodeSummary> {
+    let found: Vec<NodeSummary> = conditions.iter().flat_map(nodes_of).collect();
+    let numbers: BTreeSet<u32> = found.iter().map(|node| node.node).collect();
+    if numbers.len() < 2 { Vec::new() } else { found }
+}
+
+fn nodes_of(condition: &ConditionTrials<'_>) -> Vec<NodeSummary> {
+    let samples: Vec<&BTreeMap<String, f64>> =
+        condition.ok.iter().flat_map(|trial| &trial.samples).map(|sample| &sample.covariates).collect();
+    let of_node = |name: &String| SERVER_MEMORY.node(name).or_else(|| NUMA_HIT.node(name));
+    let numbers: BTreeSet<u32> = samples.iter().flat_map(|sample| sample.keys()).filter_map(of_node).collect();
+    // A node without memory of the server does not appear in its numa_maps.
+    let mean = |covariate: Covariate, node: u32| {
+        let name = covariate.name_at(node);
+        let values = samples.iter().map(|sample| sample.get(&name).copied().unwrap_or(0.0));
+        values.sum::<f64>() / samples.len().max(1) as f64
+    };
+    let summary = |node| NodeSummary {
+        condition: condition.name.to_owned(),
+        node,
+        server_bytes: mean(SERVER_MEMORY, node),
+        hit_pages: mean(NUMA_HIT, node),
+        miss_pages: mean(NUMA_MISS, node),
+        other_pages: mean(NUMA_OTHER, node),
+    };
+    numbers.into_iter().map(summary).collect()
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Used {
+    /// CPUs of all client threads; empty if left to the OS.
+    pub clients: CpuSet,
+    /// CPUs of all server threads; empty if left to the OS.
+    pub server: CpuSet,
+    pub memory: MemoryPolicy,
+}
+
+impl Used {
+    pub fn of(condition: &PlannedCondition) -> Self {
+        let placement = condition.placement.clone().unwrap_or_default();
+        let set = |lists: &[Vec<usize>]| lists.iter().flatten().map(|cpu| *cpu as u32).collect::<CpuSet>();
+        let background = placement.background.map(|cpus| set(&[cpus])).unwrap_or_default();
+        let memory = placement.memory.and_then(|text| text.parse().ok()).unwrap_or_default();
+        Self { clients: set(&placement.client), server: set(&placement.server).union(&background), memory }
     }
 }
