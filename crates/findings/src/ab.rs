@@ -26,7 +26,7 @@ pub enum AbVerdict {
 pub struct Control {
     pub name: String,
     /// B / A of the control metric, with its interval over all looks.
-    #[serde(flatten, serialize_with = "crate::ends::ratio")]
+    #[serde(flatten, serialize_with = "super::confidence::ratio")]
     pub ratio: Option<Estimate>,
     /// Whether the control is shown to differ, although it should not.
     pub moved: bool,

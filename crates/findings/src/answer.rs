@@ -1,24 +1,18 @@
 //! The answer to the study's question, from tested effects only.
 
-use super::basis::{self, Basis, range};
-use super::best;
-use super::by_chance;
+use super::best::{self, Basis, range};
 use super::collect::ConditionTrials;
 use super::composite::{self, MetricLogs};
 use super::effects::Mains;
 use super::factors::{LOADS, load_of, number_of, varying_factors};
 use super::pooled::PooledStep;
-use super::pooled_steps;
 use super::question::AnswerContext;
-use super::scaling;
 use super::scaling::{Scaling, Step};
-use super::selection;
-use super::spread_from::SpreadSources;
-use super::spread_from::{ShownSource, SpreadFrom};
+use super::spread::{self, ShownSource, SpreadFrom, SpreadSources};
 use super::verdict::{
     Alone, Answer, Disturbed, LessStep, Moved, OfLoad, Range, Selected, Tested, Untested, Verdict, Without,
 };
-use super::{collect, effects, far_apart, modes};
+use super::{collect, effects, left_out, mode, modes, pooled, scaling};
 use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_results::question::Question;
@@ -79,16 +73,19 @@ fn selected(
         return None;
     }
     let rate = context.answer_rate() / conditions.len() as f64;
-    if let Some(found) = conditions.iter().find(|condition| selection::beyond(condition, &name, rate)) {
+    if let Some(found) = conditions.iter().find(|condition| left_out::disturbed_beyond(condition, &name, rate)) {
         return Some((found.name.to_owned(), Selected::Beyond));
     }
-    if let Some(found) = conditions.iter().find(|condition| is_spread && selection::one_beyond(condition, &name)) {
+    if let Some(found) =
+        conditions.iter().find(|condition| is_spread && left_out::one_disturbed_beyond(condition, &name))
+    {
         return Some((found.name.to_owned(), Selected::OneBeyond));
     }
     // For the question of spread, differences between trials are the answer, not a reason to doubt it.
     let composite = composite::of(conditions, &name).filter(|_| !is_spread && clean.claims_more_than(with))?;
     let mut all = conditions.iter().enumerate();
-    let near = all.find(|(place, condition)| selection::near(composite.trials(*place, condition), composite.better));
+    let near =
+        all.find(|(place, condition)| left_out::disturbed_near(composite.trials(*place, condition), composite.better));
     near.map(|(_, found)| (found.name.to_owned(), Selected::Near))
 }
 
@@ -136,7 +133,7 @@ fn verdict_at(rate: f64, context: &AnswerContext, conditions: &[ConditionTrials<
         }
         Some(Question::Scaling) => {
             let rate = context.ladder_rate();
-            let pooled = pooled_steps::steps(&measured, &name, rate / 2.0);
+            let pooled = pooled::steps(&measured, &name, rate / 2.0);
             steps(&scaling::scaling(conditions, rate), pooled, &name, context, &basis)
         }
         Some(Question::Best(factor)) => best::verdict(&basis, factor.as_deref(), rate),
@@ -225,7 +222,7 @@ fn factors(basis: &Basis<'_>, Mains { moved: mains, analysis }: Mains, rate: f64
     shown.sort_by(|a, b| size(b).total_cmp(&size(a)));
     let mut shown = shown.into_iter();
     let Some(first) = shown.next() else {
-        return Verdict::NotMoved { what, terms, largest, tested, alone: basis::moved_by_factors(basis) };
+        return Verdict::NotMoved { what, terms, largest, tested, alone: best::moved_by_factors(basis) };
     };
     // Effects that are shown but round to zero appear only in the table.
     let rest = shown.filter(|effect| !(0.995..1.005).contains(&effect.ratio)).collect();
@@ -236,7 +233,7 @@ fn factors(basis: &Basis<'_>, Mains { moved: mains, analysis }: Mains, rate: f64
 fn spread(sources: Option<SpreadSources>, conditions: &[ConditionTrials<'_>], metric: &str) -> Verdict {
     match sources {
         Some(sources) => Verdict::SpreadFrom(SpreadFrom {
-            by_chance: by_chance::of(conditions, metric),
+            by_chance: spread::by_chance(conditions, metric),
             ..spread_from(&sources, conditions.iter().map(|c| c.levels))
         }),
         None => Verdict::Untested(Untested::NoSpreadSources),
@@ -303,14 +300,14 @@ impl LessStep {
 }
 
 fn alone(conditions: &[ConditionTrials<'_>], name: &str) -> Untested {
-    let found = conditions.iter().find_map(|condition| Some((condition, basis::estimate(condition, name)?)));
+    let found = conditions.iter().find_map(|condition| Some((condition, best::estimate(condition, name)?)));
     let Some((condition, estimate)) = found else { return Untested::NoValue };
     Untested::Alone(Alone {
         condition: condition.name.to_owned(),
         metric: name.to_owned(),
         modes: modes::StudyModes::of(&[condition], &collect::all_metrics(conditions), Some(name))
             .modes(condition, name),
-        range: far_apart::range(&condition.means(name)),
+        range: mode::far_apart_range(&condition.means(name)),
         estimate,
     })
 }
@@ -322,9 +319,9 @@ pub(super) fn primary(conditions: &[ConditionTrials<'_>]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::spread_from::SpreadSource;
-    use super::super::term::TermFactor;
     use super::*;
+    use crate::factors::TermFactor;
+    use crate::spread::SpreadSource;
 
     #[test]
     fn a_source_is_named_if_it_is_shown_and_has_a_share() {

@@ -1,20 +1,17 @@
-//! Two builds side by side: the ratio at each point, and which symbols and locks changed.
+//! Two builds side by side: the ratio at each point, which symbols and locks changed, and the kinds of loads by which
+//! results are published.
+//!
+//! Kinds of loads by which results are published: from the names of sysbench's workloads, or, for a file of
+//! statements, from the file.
 
-use super::captures::Profiled;
-use super::captures::{self, mean_of, shares};
-use super::collect::{ConditionTrials, by_block};
-use super::confidence::CONFIDENCE;
-use super::ends;
-use super::factors;
-use super::groups::Group;
-use super::groups::Groups;
-use super::rounding;
-use serde::Serialize;
+use super::captures::{self, Profiled, mean_of, shares};
+use super::collect::{self, ConditionTrials, by_block};
+use super::confidence::{self, CONFIDENCE};
+use super::{factors, rounding};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use tare_results::Results;
-use tare_results::factor;
-use tare_results::metric;
 use tare_results::schema::Levels;
+use tare_results::{Results, factor, metric};
 use tare_stats::Interval;
 use tare_stats::blocks::{Condition, shared_p_values};
 use tare_stats::ratio::{self, Arms, Design, Verdict};
@@ -33,7 +30,7 @@ pub struct BuildComparison {
     pub group: Option<Group>,
     pub ratio: f64,
     /// 95% interval of the ratio; null if a side has a single trial.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     /// Whether B is faster, at the error rate of the answer over all points together.
     pub verdict: Verdict,
@@ -195,4 +192,67 @@ fn changed(pair: &Pair<'_, '_>, results: &Results, what: Profiled) -> Vec<Change
     changed.sort_by(|x, y| (y.b - y.a).abs().total_cmp(&(x.b - x.a).abs()));
     changed.truncate(LISTED);
     changed
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all(serialize = "snake_case", deserialize = "kebab-case"))]
+pub enum Group {
+    Point,
+    /// Ranges whose rows are read unchanged.
+    Range,
+    /// Ranges whose sums, counts or sorted rows are read.
+    AggregatedRange,
+    Write,
+    /// Everything else, including mixtures.
+    #[serde(rename(deserialize = "mixed"))]
+    Other,
+}
+
+impl Group {
+    fn of_workload(load: &str) -> Self {
+        match load {
+            "point_select" | "select_random_points" => Self::Point,
+            "select_random_ranges" => Self::AggregatedRange,
+            "write_only" | "update_index" | "update_non_index" | "insert" | "delete" | "bulk_insert" => Self::Write,
+            _ => Self::Other,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Point => "point",
+            Self::Range => "range",
+            Self::AggregatedRange => "aggregated range",
+            Self::Write => "write",
+            Self::Other => "mixed",
+        }
+    }
+}
+
+pub(super) struct Groups(BTreeMap<String, Group>);
+
+/// The parts of a study's file of statements that define groups.
+#[derive(Deserialize)]
+struct Statements {
+    transaction: Vec<Transaction>,
+}
+
+#[derive(Deserialize)]
+struct Transaction {
+    name: String,
+    group: Option<Group>,
+}
+
+impl Groups {
+    pub(crate) fn of_study(results: &Results) -> Self {
+        let table = collect::study(results);
+        let statements = table.as_ref().and_then(|table| table.get("workload")?.get("statements")?.as_str());
+        let statements: Option<Statements> = statements.and_then(|text| toml::from_str(text).ok());
+        let named = statements.into_iter().flat_map(|file| file.transaction);
+        Self(named.filter_map(|one| Some((one.name, one.group?))).collect())
+    }
+
+    pub(crate) fn of(&self, load: &str) -> Group {
+        self.0.get(load).copied().unwrap_or_else(|| Group::of_workload(load))
+    }
 }

@@ -3,12 +3,10 @@
 
 use super::collect::ConditionTrials;
 use super::confidence::{CONFIDENCE, FURTHER};
-use super::ends;
-use super::ladders::{Ladder, ladders};
+use super::factors::{Ladder, ladders};
 use super::lines::LinesSummary;
-use super::waits::WaitsSummary;
-use super::wakes::WakesSummary;
-use super::{lines, waits, wakes};
+use super::waits::{self, WaitsSummary, WakesSummary};
+use super::{confidence, lines};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::Results;
@@ -113,7 +111,7 @@ pub struct Grown {
     pub last: f64,
     pub per_doubling: f64,
     /// 95% interval of `per_doubling`; null with two profiles.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     /// Whether it is shown to grow, tested together with all other names of the ranking.
     pub shown: bool,
@@ -157,7 +155,7 @@ fn summary<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> Option<
         symbols: symbols(&captures),
         locks: locks(&captures),
         waits: waits::summary(&timed),
-        wakes: wakes::summary(&captures),
+        wakes: waits::wakes_summary(&captures),
         lines: lines::summary(condition.ok.iter().copied()),
         unnamed: unnamed(&captures),
     })

@@ -5,10 +5,9 @@ use crate::state::{self, State};
 use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
 use tare_results::Results;
-use tare_results::client_limit::ClientLimit;
 use tare_results::covariate::FOREIGN_FRACTION;
 use tare_results::schema::{SampleRecord, ThreadClass, TrialRecord};
-use tare_results::search::{Limit, Slo};
+use tare_results::search::{ClientLimit, Limit, Slo};
 
 /// Minimum share of the time that clients wait for a CPU, on CPUs that no server thread uses.
 const WAITED: f64 = 0.25;

@@ -1,7 +1,6 @@
 //! Groups trial records by condition, and separates the analysed ones from those that are only counted.
 
 use super::state::{self, State};
-use super::taken;
 use serde::Serialize;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -119,7 +118,7 @@ impl<'a> ConditionTrials<'a> {
     /// The mean of a metric in one trial; none if the trial lacks it.
     pub(crate) fn mean_of(&self, trial: &TrialRecord, metric: &str) -> Option<f64> {
         let mean = trial_mean(trial, metric)?;
-        Some(if self.at_best { taken::at_best(trial, metric, mean) } else { mean })
+        Some(if self.at_best { state::taken_at_best(trial, metric, mean) } else { mean })
     }
 
     /// The values of [`ConditionTrials::with`] without the trials.

@@ -1,7 +1,7 @@
 //! One condition, and the values of its metrics over its trials.
 
-use super::distributions::Distribution;
-use super::ends;
+use super::confidence;
+use super::latencies::Distribution;
 use super::mode::{Middle, Mode, ModeCause};
 use super::probes::Weighed;
 use serde::Serialize;
@@ -47,7 +47,7 @@ pub struct MetricSummary {
     pub mean: f64,
     pub median: f64,
     /// 95% interval over trials; null with fewer than two trials.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     /// CoV of the samples of a trial, averaged over trials, as a fraction; null with one sample per trial.
     pub within_cov: Option<f64>,

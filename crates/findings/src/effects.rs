@@ -6,18 +6,12 @@
 use super::collect::{self, ConditionTrials};
 use super::composite::{Composite, Logarithms};
 use super::confidence::{CONFIDENCE, FURTHER};
-use super::ends;
-use super::factors::varying_factors;
-use super::ladders::OVER;
-use super::rounding;
-use super::spread_from::{SpreadSource, SpreadSources};
-use super::term::{Term, TermFactor};
+use super::factors::{Column, LADDERS_OVER, Term, columns};
+use super::spread::{SpreadSource, SpreadSources};
 use super::verdict::{Moved, MovedAlone};
+use super::{confidence, rounding};
 use serde::Serialize;
-use std::cmp::Ordering;
-use std::collections::BTreeSet;
 use tare_results::metric;
-use tare_results::schema::SIDE;
 use tare_stats::Interval;
 use tare_stats::blocks::{Analysis, Condition};
 use tare_stats::effects::{self, Cell};
@@ -33,7 +27,7 @@ pub struct Effect {
     pub levels: String,
     /// Ratio of the mean at the first level to the mean at the second.
     pub mean_ratio: f64,
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     /// Probability of such an effect on the mean if there is none, adjusted for all listed effects.
     pub p_value: Option<f64>,
@@ -41,30 +35,14 @@ pub struct Effect {
     pub shown: bool,
     /// Ratio of the between-trial CoVs; null if there are too few trials.
     pub spread_ratio: Option<f64>,
-    #[serde(flatten, serialize_with = "ends::spread_ci")]
+    #[serde(flatten, serialize_with = "confidence::spread_ci")]
     pub spread_ci: Option<Interval>,
     pub spread_p_value: Option<f64>,
     pub spread_shown: bool,
 }
 
-/// With more columns, effects are not estimated: ladders of threads by dozens of strategies have other charts.
-const MOST_COLUMNS: usize = 40;
 /// With more columns, interactions are not estimated: their number grows with the square.
 const MOST_WITH_INTERACTIONS: usize = 12;
-
-/// One level of a factor compared with another: ratios are high level / low level.
-#[derive(Debug, Clone, PartialEq)]
-struct Column {
-    term: TermFactor,
-    factor: String,
-    low: String,
-    high: String,
-    /// The levels as text, including those of all factors that change together with this one.
-    low_words: String,
-    high_words: String,
-    /// The factor has further levels.
-    of_many: bool,
-}
 
 /// The cells of one response, with the blocks of their trials.
 struct Response {
@@ -117,7 +95,7 @@ impl Response {
             found.splice(0..0, mains);
         }
         // The effects of threads and nodes are described by scaling laws instead.
-        let scales = |column: &Column| column.of_many && OVER.contains(&column.factor.as_str());
+        let scales = |column: &Column| column.of_many && LADDERS_OVER.contains(&column.factor.as_str());
         found.retain(|effect| !effect.factors.iter().any(|index| scales(&columns[*index])));
         found
     }
@@ -326,99 +304,4 @@ fn found_sources(conditions: &[ConditionTrials<'_>], columns: &[Column], rate: f
     let blocks = first.blocks.clone();
     let cells: Vec<Vec<Cell>> = primary.into_iter().map(|response| response.cells).collect();
     effects::sources_at(columns.len(), &cells, &blocks, CONFIDENCE, rate).ok()
-}
-
-/// The columns of the factors that vary; none if a condition does not set one of them, or if there are too many.
-fn columns(conditions: &[ConditionTrials<'_>]) -> Option<Vec<Column>> {
-    let measured: Vec<&ConditionTrials<'_>> = conditions.iter().filter(|condition| !condition.ok.is_empty()).collect();
-    let mut names = varying_factors(measured.iter().map(|condition| condition.levels));
-    // In the order of the study, so that terms read `aslr:ahi` as the study wrote them.
-    let first = measured.first()?;
-    names.sort_by_key(|name| {
-        (name == SIDE, first.factors.iter().position(|factor| factor == name).unwrap_or(usize::MAX))
-    });
-    let mut columns = Vec::new();
-    for factor in names {
-        let levels: Option<BTreeSet<&String>> = measured.iter().map(|c| c.levels.get(&factor)).collect();
-        let mut levels: Vec<&String> = levels?.into_iter().collect();
-        levels.sort_by(|a, b| low_first(a, b));
-        let of_many = levels.len() > 2;
-        // The first condition of a study is the base of one-at-a-time changes. Words have no order of their own
-        // either, so the first level of the study, such as the older build, is the low one.
-        let low = if of_many || !has_order(&levels) { first.levels.get(&factor)? } else { levels[0] };
-        for high in levels.iter().filter(|level| **level != low) {
-            let term = TermFactor { factors: vec![factor.clone()], level: of_many.then(|| (*high).clone()) };
-            let (low, high) = (low.clone(), (*high).clone());
-            let words = if of_many { vec![low.clone(), high.clone()] } else { tare_text::apart(&[&low, &high]) };
-            let (low_words, high_words) = (words[0].clone(), words[1].clone());
-            columns.push(Column { term, factor: factor.clone(), low, high, low_words, high_words, of_many });
-        }
-    }
-    // Columns of factors with many levels are never joined with others.
-    if columns.iter().filter(|column| column.of_many).count() > MOST_COLUMNS {
-        return None;
-    }
-    let columns = joined(columns, &measured);
-    // A single factor with many levels gives the same comparison as the conditions themselves.
-    let alone = columns.iter().all(|column| column.of_many && column.factor == columns[0].factor);
-    (columns.len() <= MOST_COLUMNS && !alone).then_some(columns)
-}
-
-/// Two-level factors that always change together are confounded, so neither may be named alone: they become one term,
-/// `placement+aslr`.
-fn joined(columns: Vec<Column>, conditions: &[&ConditionTrials<'_>]) -> Vec<Column> {
-    let pattern = |column: &Column| -> Vec<bool> {
-        conditions.iter().map(|c| c.levels.get(&column.factor) == Some(&column.high)).collect()
-    };
-    let mut kept: Vec<Column> = Vec::new();
-    for column in columns {
-        let own = pattern(&column);
-        let twin = kept.iter_mut().filter(|_| !column.of_many).find_map(|other| {
-            let others = pattern(other);
-            let opposite = own.iter().zip(&others).all(|(a, b)| a != b);
-            (!other.of_many && (own == others || opposite)).then_some((other, opposite))
-        });
-        match twin {
-            None => kept.push(column),
-            // The side factor sets nothing; it only allows both sides to be equal.
-            Some(_) if column.factor == SIDE => {}
-            Some((other, opposite)) => {
-                let (high, low) = if opposite { (&column.low, &column.high) } else { (&column.high, &column.low) };
-                other.term.factors.push(column.factor);
-                other.high_words = format!("{}+{high}", other.high_words);
-                other.low_words = format!("{}+{low}", other.low_words);
-            }
-        }
-    }
-    kept
-}
-
-/// Off before on, numbers by size, else by name.
-fn low_first(a: &str, b: &str) -> Ordering {
-    is_off(b).cmp(&is_off(a)).then_with(|| match (a.parse::<f64>(), b.parse::<f64>()) {
-        (Ok(a), Ok(b)) => a.total_cmp(&b),
-        _ => a.cmp(b),
-    })
-}
-
-fn is_off(level: &str) -> bool {
-    matches!(level.to_ascii_lowercase().as_str(), "off" | "false" | "no" | "none" | "disabled")
-}
-
-/// Whether the levels have an order of their own: one is off, or all are numbers.
-fn has_order(levels: &[&String]) -> bool {
-    levels.iter().any(|level| is_off(level)) || levels.iter().all(|level| level.parse::<f64>().is_ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_low_level_is_off_or_the_smaller_number() {
-        for (low, high) in [("off", "on"), ("no", "yes"), ("4", "16"), ("float", "same-pu"), ("off", "a")] {
-            assert_eq!(low_first(low, high), Ordering::Less, "{low} {high}");
-            assert_eq!(low_first(high, low), Ordering::Greater, "{high} {low}");
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! The best of many conditions, from blocks in which the worse conditions were dropped (a race).
 
+use super::confidence;
 use crate::collect::{Unrealizable, unrealizable};
-use crate::ends;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::laps::{Laps, RaceStop};
@@ -45,7 +45,7 @@ pub struct Candidate {
     pub value: Option<f64>,
     /// Candidate / leader, over the blocks in which neither of the two was disturbed alone. If there are none, over
     /// all blocks that both have, without an interval. None for the leader itself.
-    #[serde(flatten, serialize_with = "ends::ratio")]
+    #[serde(flatten, serialize_with = "confidence::ratio")]
     pub ratio: Option<Estimate>,
     /// As `value`, of the 99th percentile of latency, milliseconds.
     #[serde(rename = "latency_ms_p99")]
@@ -60,7 +60,7 @@ pub struct Knob {
     pub level: String,
     /// Level / the leader's level, averaged over the other factors; above 1 is better, whatever the direction of the
     /// metric.
-    #[serde(flatten, serialize_with = "ends::ratio")]
+    #[serde(flatten, serialize_with = "confidence::ratio")]
     pub ratio: Estimate,
     /// Number of candidate pairs in the mean.
     pub pairs: usize,

@@ -4,8 +4,8 @@
 
 use super::collect::ConditionTrials;
 use super::composite::Composite;
+use super::confidence;
 use super::confidence::CONFIDENCE;
-use super::ends;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ pub struct HostRow {
     pub blocks: usize,
     /// The primary metrics on this machine over those of the other machines, same conditions.
     pub ratio: Option<f64>,
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     /// Mean spread of the trials of a block without the effects of conditions, as a fraction.
     pub spread: Option<f64>,

@@ -20,7 +20,7 @@ pub struct Lifetimes {
     /// Relative change of the metric per rung measured earlier on the same server.
     pub per_place: f64,
     /// 95% interval of `per_place`.
-    #[serde(flatten, serialize_with = "super::ends::ci")]
+    #[serde(flatten, serialize_with = "super::confidence::ci")]
     pub ci: Option<Interval>,
     /// Whether the position is shown to have an effect, at the rate of a further finding.
     pub shown: bool,

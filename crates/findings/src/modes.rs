@@ -2,12 +2,12 @@
 
 use super::collect::ConditionTrials;
 use super::confidence::{FURTHER, MODES};
-use super::far_apart;
 use super::hosts::host;
+use super::mode;
 use super::mode::{InCommon, Mode, ModeCause, ModeSide, ModesTested, Shared};
+use super::places::{self, FULLEST_NODE, Feature, PAIR_SHARES, PAIRS};
 use super::plans::fnv1a;
 use super::rounding::of_histogram;
-use super::threads::{self, FULLEST_NODE, Feature, PAIR_SHARES, PAIRS};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::metric;
 use tare_results::schema::TrialRecord;
@@ -29,7 +29,7 @@ const APART: f64 = 4.0;
 /// Whether the mean describes the trials: they have no modes and do not lie far apart.
 pub(super) fn has_mean(condition: &ConditionTrials<'_>, name: &str) -> bool {
     let of_one = StudyModes::of(&[condition], &[name.to_owned()], Some(name));
-    of_one.get(condition, name).is_none() && far_apart::range(&condition.means(name)).is_none()
+    of_one.get(condition, name).is_none() && mode::far_apart_range(&condition.means(name)).is_none()
 }
 
 /// The modes of all metrics of all conditions, tested together.
@@ -177,7 +177,7 @@ fn cause(
     rate: f64,
 ) -> Option<ModeCause> {
     let features: Vec<BTreeMap<String, Feature>> =
-        trials.iter().map(|trial| threads::features(trial, machine)).collect();
+        trials.iter().map(|trial| places::features(trial, machine)).collect();
     let order: Vec<(&str, usize)> = trials.iter().map(|trial| (host(trial), trial.trial)).collect();
     let ranked = association(found, &strata(found, &order), &covariates(&features), PERMUTATIONS, SEED).ok()?;
     let name = &best(&ranked, rate)?.name;

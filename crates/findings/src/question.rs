@@ -2,9 +2,9 @@
 
 use super::collect;
 use super::confidence::{ANSWER, FURTHER, OF_PILOT};
+use super::factors::LADDERS_OVER;
 use super::factors::{self, LOADS};
 use super::find::Find;
-use super::ladders::OVER;
 use std::collections::BTreeSet;
 use tare_results::looks::Look;
 use tare_results::question::Question;
@@ -105,7 +105,7 @@ fn of_csv(results: &Results) -> Option<Question> {
     let levels = || results.trials.iter().map(|trial| &trial.levels).filter(|_| results.source == Source::Csv);
     let varying = factors::varying_factors(levels());
     let (over, others): (Vec<&str>, Vec<&str>) =
-        varying.iter().map(String::as_str).partition(|factor| OVER.contains(factor));
+        varying.iter().map(String::as_str).partition(|factor| LADDERS_OVER.contains(factor));
     let rungs = |over: &str| levels().filter_map(|levels| levels.get(over)).collect::<BTreeSet<_>>().len();
     let are_loads = others.iter().all(|factor| LOADS.contains(factor) || *factor == "distribution");
     (are_loads && over.iter().any(|over| rungs(over) >= 3)).then_some(Question::Scaling)

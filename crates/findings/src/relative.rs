@@ -3,9 +3,9 @@
 //! figures.
 
 use super::builds::BuildComparison;
+pub use super::builds::Group;
 use super::condition::ConditionSummary;
 use super::factors::{load_of, words_of};
-pub use super::groups::Group;
 use super::summary::Summary;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ pub struct RelativeCell {
     /// Metric / metric of the base with the same load; 1 for the base.
     pub ratio: f64,
     /// 95% interval of this ratio alone; none for the base.
-    #[serde(flatten, serialize_with = "super::ends::ci")]
+    #[serde(flatten, serialize_with = "super::confidence::ci")]
     pub ci: Option<Interval>,
     /// The verdict, with all cells of the table tested together; none for the base.
     pub verdict: Option<Verdict>,

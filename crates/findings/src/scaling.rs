@@ -2,9 +2,8 @@
 
 use super::collect::{self, ConditionTrials};
 use super::confidence::CONFIDENCE;
-use super::ends;
-use super::ladders::{Ladder, ladders};
-use super::rounding;
+use super::factors::{Ladder, ladders};
+use super::{confidence, rounding};
 use serde::Serialize;
 use tare_results::metric::{self, Better};
 use tare_results::schema::Levels;
@@ -29,11 +28,11 @@ pub struct Scaling {
     pub kappa: f64,
     /// Number at which the law has its maximum; null if it has none.
     pub peak: Option<f64>,
-    #[serde(serialize_with = "ends::pair")]
+    #[serde(serialize_with = "confidence::pair")]
     pub lambda_ci: Option<Interval>,
-    #[serde(serialize_with = "ends::pair")]
+    #[serde(serialize_with = "confidence::pair")]
     pub sigma_ci: Option<Interval>,
-    #[serde(serialize_with = "ends::pair")]
+    #[serde(serialize_with = "confidence::pair")]
     pub kappa_ci: Option<Interval>,
     /// On some step, a larger number gave less, beyond the interval.
     pub retrograde: bool,
@@ -49,7 +48,7 @@ pub struct Prediction {
     pub n: f64,
     pub value: f64,
     /// 95% prediction interval of one more trial.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
 }
 
@@ -66,7 +65,7 @@ pub struct Step {
     pub from: f64,
     pub to: f64,
     pub ratio: f64,
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     /// Less after than before, beyond the interval.
     pub retrograde: bool,

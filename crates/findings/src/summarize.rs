@@ -1,4 +1,8 @@
-//! Computes a [`Summary`] from results.
+//! Computes a [`Summary`] from results, and whether a study's question is settled before all of its trials have run.
+//!
+//! Whether a study's question is settled before all of its trials have run: every factor either has a shown effect or
+//! is bounded by a small one, and every pooled step either gives less or hardly less. The error rate is controlled by
+//! the rate of the look alone, so this stopping rule may be arbitrary.
 
 use super::ab::Ab;
 use super::answer::{self, headline_metric};
@@ -7,18 +11,17 @@ use super::condition::{ConditionSummary, MetricSummary};
 use super::confidence::CONFIDENCE;
 use super::question::AnswerContext;
 use super::summary::Summary;
-use super::verdict::Answer;
+use super::verdict::{Answer, Moved};
 use super::{
-    basis, builds, captures, composite, counters, distance, distributions, dropped, effects, far_apart, grid, hosts,
-    lifetimes, modes, nodes, outliers, plans, probes, residuals, run_order, scaling, searches, settled, spread, time,
-    warm_up,
+    best, builds, captures, composite, counters, effects, hosts, latencies, left_out, lifetimes, mode, modes,
+    placement, places, plans, pooled, probes, residuals, scaling, spread, time, warm_up,
 };
-use tare_results::Results;
-use tare_results::metric;
+use tare_results::looks::{Look, looks};
 use tare_results::probe::Probe;
 use tare_results::question::Question;
 use tare_results::schema::Plan;
-use tare_stats::{Trials, descriptive, trials};
+use tare_results::{Results, metric};
+use tare_stats::{Interval, Trials, descriptive, trials};
 use tare_topology::Machine;
 
 /// Analyses results. Clean trials count, and disturbed ones if no attempt at a clean one was left; all others are
@@ -48,7 +51,7 @@ pub fn summarize(results: &Results) -> Summary {
         let found = metrics.iter().find(|metric| Some(metric.name.as_str()) == headline)?;
         Some((found.mean, found.ci))
     };
-    let placement_grids = headline.map_or(Vec::new(), |metric| grid::find(metric, &means, results, &conditions));
+    let placement_grids = headline.map_or(Vec::new(), |metric| placement::grid(metric, &means, results, &conditions));
     let composite = headline.and_then(|name| composite::of(&conditions, name));
     Summary {
         effects: effects::effects(&conditions, context.answer_rate()),
@@ -57,24 +60,27 @@ pub fn summarize(results: &Results) -> Summary {
         answer,
         pairs: results.plan.as_ref().and_then(|plan| Ab::of(plan, &results.trials)),
         modes_tested: headline.and_then(|metric| seen.tested(&conditions, metric)),
-        outliers: outliers::find(&conditions, &answer::primary(&conditions)),
-        run_order: composite.as_ref().filter(|_| results.plan.is_some()).and_then(|c| run_order::check(&conditions, c)),
+        outliers: residuals::outliers(&conditions, &answer::primary(&conditions)),
+        run_order: composite
+            .as_ref()
+            .filter(|_| results.plan.is_some())
+            .and_then(|c| residuals::run_order(&conditions, c)),
         unrealizable: results.plan.as_ref().map_or(Vec::new(), collect::unrealizable),
         time: time::of_conditions(&conditions, results),
         captures: captures::summaries(&conditions, results),
         growth: captures::growth(&conditions, results),
         builds: builds::builds(&conditions, results, headline, context.answer_rate()),
-        nodes: nodes::nodes(&conditions),
+        nodes: places::nodes(&conditions),
         machines: composite.as_ref().and_then(|c| hosts::hosts(&conditions, c, results)),
         placement_grids,
-        distance: distance::costs(&conditions, results, headline),
+        distance: placement::distance_costs(&conditions, results, headline),
         counters: counters::tables(&conditions),
         lifetimes: headline.and_then(|metric| lifetimes::find(&conditions, metric)),
         plans: plans::find(&conditions),
-        searches: searches::find(&conditions),
+        searches: latencies::searches(&conditions),
         warm_up: warm_up::find(&conditions),
         residual_causes: residuals::causes(&conditions, machine),
-        dropped: headline.and_then(|metric| dropped::find(&conditions, metric)),
+        dropped: headline.and_then(|metric| left_out::dropped(&conditions, metric)),
         not_adjusted,
         conditions: summaries,
         metrics,
@@ -96,7 +102,7 @@ pub fn answered(results: &Results) -> Answer {
 }
 
 fn answer_of(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Answer {
-    Answer { ended_early: settled::ended_early(context, conditions), ..answer::answer(context, conditions) }
+    Answer { ended_early: ended_early(context, conditions), ..answer::answer(context, conditions) }
 }
 
 /// The inputs of a condition's summary other than its own trials.
@@ -120,9 +126,9 @@ fn condition_summary<'a>(
         name: condition.name.to_owned(),
         levels: condition.levels.clone(),
         trials: counting.ok.len(),
-        spread: spread::of(&metrics),
+        spread: spread::spreads(&metrics),
         metrics,
-        latencies: distributions::of(condition),
+        latencies: latencies::distribution(condition),
         clean_trials: counting.ok.len() - disturbed,
         disturbed_trials: disturbed,
         failed_trials: counting.lost(),
@@ -134,7 +140,7 @@ fn condition_summary<'a>(
 fn metric_summary<'a>(condition: &ConditionTrials<'a>, name: &str, given: &Given<'a>) -> Option<MetricSummary> {
     let described = metric::describe(name);
     let (samples, values) = (condition.values(name), condition.of_trials(name));
-    let (found, within) = basis::summaries(condition, name, &values)?;
+    let (found, within) = best::summaries(condition, name, &values)?;
     let of_samples = trials::summarize(Trials::new(&samples).ok()?, CONFIDENCE)?;
     let (modes, mode_cause) = given.modes.with_cause(condition, name, given.machine);
     let means: Vec<f64> = values.iter().filter_map(|s| collect::mean(s)).collect();
@@ -150,12 +156,76 @@ fn metric_summary<'a>(condition: &ConditionTrials<'a>, name: &str, given: &Given
         components: spread::components(&samples),
         min: found.min,
         max: found.max,
-        far_from_mean: modes.is_empty() && far_apart::range(&means).is_some(),
+        far_from_mean: modes.is_empty() && mode::far_apart_range(&means).is_some(),
         modes,
         mode_cause,
         trials: found.trials,
         probes: probes::weighed(condition, given.all, name, given.adjusts, CONFIDENCE),
     })
+}
+
+/// Effects of a factor up to this ratio are negligible, as in `tare find` and `tare ab`.
+const MINIMUM_EFFECT: f64 = 1.02;
+/// Ratios of the spread up to this are negligible: such a factor is no source of spread.
+const MINIMUM_SPREAD: f64 = 2.0;
+
+/// Whether the study's question needs no further trial.
+pub fn settled(results: &Results) -> bool {
+    is_settled(&AnswerContext::of(results), &collect::conditions(results))
+}
+
+/// The interim look that settles the question.
+pub(super) fn ended_early(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Option<Look> {
+    let is_look = |look: &Look| !look.is_last && !look.is_open && looks(look.of_blocks).contains(&look.blocks);
+    context.look.filter(|look| is_look(look) && is_settled(context, conditions))
+}
+
+/// Settled both with the disturbed trials and without them, if there are any.
+fn is_settled(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> bool {
+    let clean = || conditions.iter().map(ConditionTrials::clean).collect::<Vec<_>>();
+    let any_disturbed = conditions.iter().any(|condition| !condition.disturbed().is_empty());
+    is_settled_by(context, conditions) && (!any_disturbed || is_settled_by(context, &clean()))
+}
+
+fn is_settled_by(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> bool {
+    match &context.question {
+        Some(Question::Spread) => {
+            effects::sources(conditions, context.rate(&Question::Spread)).is_some_and(|sources| {
+                let is_open = |ci: Option<Interval>| !lies_within(ci, MINIMUM_SPREAD);
+                sources.ranking.iter().all(|source| source.shown || !is_open(source.spread_ci))
+            })
+        }
+        Some(Question::Effect) => {
+            let Some(name) = headline_metric(&collect::all_metrics(conditions)) else { return false };
+            let loads = answer::loads(conditions);
+            let rate = context.answer_rate() / loads.as_ref().map_or(1, Vec::len) as f64;
+            let has_none_open = |own: &[ConditionTrials<'_>], shared: f64| {
+                let Some(composite) = composite::of(own, &name) else { return false };
+                let mains = effects::main_effects(own, &composite, rate).moved;
+                let is_closed = |main: &Moved| main.shown && shared <= rate || lies_within(main.ci, MINIMUM_EFFECT);
+                !mains.is_empty() && mains.iter().all(is_closed)
+            };
+            match loads {
+                Some(loads) => {
+                    let shared = answer::by_spread_of_loads(&loads);
+                    loads.iter().zip(shared).all(|((_, own), shared)| has_none_open(own, shared))
+                }
+                None => has_none_open(conditions, 0.0),
+            }
+        }
+        Some(Question::Scaling) => {
+            let Some(name) = headline_metric(&collect::all_metrics(conditions)) else { return false };
+            let steps = pooled::steps(conditions, &name, context.rate(&Question::Scaling) / 4.0);
+            let gives_no_less = |ci: Option<Interval>| ci.is_some_and(|ci| ci.low >= MINIMUM_EFFECT.recip());
+            !steps.is_empty() && steps.iter().all(|step| step.less || gives_no_less(step.ci))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a ratio is shown to lie within `1 / most` to `most`.
+fn lies_within(ci: Option<Interval>, most: f64) -> bool {
+    ci.is_some_and(|ci| ci.high <= most && ci.low >= most.recip())
 }
 
 #[cfg(test)]

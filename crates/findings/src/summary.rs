@@ -1,4 +1,5 @@
-//! The summary: all findings of a set of results as values, the input of every report and every sentence.
+//! The summary: all findings of a set of results as values, the input of every report and every sentence;
+//! and the rows of probe results.
 
 use super::ab::Ab;
 use super::builds::BuildComparison;
@@ -6,27 +7,27 @@ use super::captures::{CaptureSummary, GrowthRanking};
 use super::collect::{self, Unrealizable};
 use super::condition::{ConditionSummary, MetricSummary};
 use super::counters::CounterTable;
-use super::distance::DistanceCost;
-use super::dropped::Dropped;
 use super::effects::Effect;
-use super::grid::PlacementGrid;
 use super::hosts::Hosts;
+use super::latencies::SearchNotes;
+use super::left_out::Dropped;
 use super::lifetimes::Lifetimes;
 use super::mode::ModesTested;
-use super::nodes::NodeSummary;
-use super::outliers::Outlier;
+use super::placement::{DistanceCost, PlacementGrid};
+use super::places::NodeSummary;
 use super::plans::QueryPlans;
-use super::probes::Refusal;
-use super::residuals::ResidualCause;
-use super::run_order::Drift;
+use super::probes::{Refusal, Weighed};
+use super::residuals::{Drift, Outlier, ResidualCause};
 use super::scaling::Scaling;
-use super::searches::SearchNotes;
-use super::spread_from::SpreadSources;
+use super::spread::SpreadSources;
 use super::time::ConditionTime;
 use super::verdict::Answer;
 use super::warm_up::WarmUp;
 use serde::Serialize;
 use std::collections::HashMap;
+use tare_results::metric;
+use tare_results::probe::Probe;
+use tare_stats::descriptive::mean;
 
 /// The findings of a set of results, computed once from the records and then immutable.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -127,4 +128,40 @@ impl Summary {
             .iter()
             .find(|candidate| candidate.name == metric)
     }
+}
+
+pub struct ProbeRow<'a> {
+    pub condition: &'a str,
+    pub metric: &'a MetricSummary,
+    pub metrics: usize,
+    /// CoV between trials, mean over the metrics.
+    pub between: Option<f64>,
+    /// The share of it that remains after adjustment by each probe, mean over the metrics.
+    pub left: Vec<(&'static str, f64)>,
+    /// The headline metric adjusted by a probe, if the study asked for it.
+    pub adjusted: Option<&'a Weighed>,
+}
+
+pub fn probe_rows(summary: &Summary) -> Vec<ProbeRow<'_>> {
+    let headline = summary.headline_metric.as_deref();
+    let row = |condition: &'_ ConditionSummary| {
+        let primary: Vec<&MetricSummary> = condition
+            .metrics
+            .iter()
+            .filter(|m| metric::describe(&m.name).is_primary() || Some(m.name.as_str()) == headline)
+            .filter(|m| !m.probes.is_empty())
+            .collect();
+        let left = Probe::ALL.into_iter().filter_map(|probe| {
+            let of = |m: &&MetricSummary| m.probes.iter().find(|w| w.probe == probe.word()).map(|w| w.left);
+            Some((probe.word(), mean(&primary.iter().filter_map(of).collect::<Vec<_>>())?))
+        });
+        (primary.len(), mean(&primary.iter().filter_map(|m| m.between_cov).collect::<Vec<_>>()), left.collect())
+    };
+    let of_condition = |condition| {
+        let (metrics, between, left) = row(condition);
+        let metric = condition.metrics.iter().find(|m| Some(m.name.as_str()) == headline)?;
+        let adjusted = metric.probes.iter().find(|weighed| weighed.adjusted_mean.is_some());
+        (metrics > 0).then_some(ProbeRow { condition: &condition.name, metric, metrics, between, left, adjusted })
+    };
+    summary.conditions.iter().filter_map(of_condition).collect()
 }

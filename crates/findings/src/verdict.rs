@@ -1,12 +1,12 @@
 //! The answer to the study's question as a value: what was compared, the size and certainty of the difference, and
 //! under which conditions. Sentences are written elsewhere.
 
-use super::ends;
+use super::confidence;
+use super::factors::{Extremes, Second, Term};
 use super::find::Find;
 use super::mode::Mode;
 use super::pooled::PooledStep;
-use super::spread_from::SpreadFrom;
-use super::term::{Extremes, Second, Term};
+use super::spread::SpreadFrom;
 use serde::Serialize;
 use tare_results::looks::Look;
 use tare_results::schema::{LeftOut, Levels, Within};
@@ -256,7 +256,7 @@ pub struct Measured {
 pub struct Estimate {
     pub mean: f64,
     /// 95% interval of the mean; none with a single trial.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     pub trials: usize,
     pub unit: &'static str,
@@ -285,7 +285,7 @@ pub struct Moved {
     pub low: String,
     /// Mean at the high level / mean at the low level.
     pub ratio: f64,
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     /// Probability of such an effect if there is none, adjusted for all tests.
     pub p_value: Option<f64>,
@@ -306,7 +306,7 @@ pub struct Ranked {
     /// The larger value of this pair over the smaller.
     pub ratio: f64,
     /// 95% interval of the ratio, simultaneous for all pairs.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     pub differing: usize,
     /// Probability of a pair as significant as the most significant one if all are equal.
@@ -344,7 +344,7 @@ pub struct LessStep {
     pub to: f64,
     /// Throughput after the step over throughput before it.
     pub ratio: f64,
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
 }
 

@@ -1,12 +1,14 @@
-//! Where the server's threads spend wall-clock time, by condition: means over trials.
+//! Where the server's threads spend wall-clock time, and what keeps those that serve connections asleep, by
+//! condition: means over trials.
 
-use super::confidence::CONFIDENCE;
-use super::ends;
-use super::wakes::callers;
+use super::confidence::{self, CONFIDENCE};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use tare_results::captures::Captures;
 use tare_results::schema::TrialRecord;
-use tare_results::waits::{FutexOperation, StackSamples, ThreadsTime, TimePart, TimeUse, WaitsFile};
+use tare_results::waits::{
+    CallerShare, Doing, FutexOperation, StackSamples, ThreadsTime, TimePart, TimeUse, WaitsFile, WakesFile,
+};
 use tare_stats::Interval;
 use tare_stats::trials::mean_interval;
 
@@ -68,7 +70,7 @@ pub struct TimeSummary {
     /// Share of the wall-clock time of all threads of the class, 0 to 1.
     pub fraction: f64,
     /// 95% interval of the share over trials; null with one trial.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     /// Time of all threads of the class per transaction, milliseconds; none if the load counts no transactions.
     pub per_transaction_ms: Option<f64>,
@@ -102,7 +104,7 @@ fn stacks(trials: &[(&TrialRecord, &WaitsFile)]) -> Option<StacksSummary> {
     (read > 0).then(|| StacksSummary {
         read,
         whole_fraction: whole as f64 / read as f64,
-        callers: callers(with().map(|stacks| stacks.callers.as_slice())),
+        callers: callers_of_wakes(with().map(|stacks| stacks.callers.as_slice())),
     })
 }
 
@@ -155,6 +157,67 @@ fn part((time, on, operation, caller): Key<'_>, of_trials: &[Vec<&TimePart>], ti
         ci: mean_interval(&fractions, CONFIDENCE).map(|ci| Interval { low: ci.low.max(0.0), high: ci.high.min(1.0) }),
         per_transaction_ms: each.map(|each| each.iter().sum::<f64>() / all),
     }
+}
+
+const CALLERS_LISTED: usize = 16;
+
+/// Sleeps of the connections' threads in the capture samples of one condition.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct WakesSummary {
+    pub trials: usize,
+    /// Share of these threads' time for which they slept until they were woken.
+    pub slept_fraction: f64,
+    /// The wakers, with the share of the time, the largest first.
+    pub woken_by: Vec<(String, f64)>,
+    /// What the sleeps waited for: the same time attributed along the chain of wakers, the largest first.
+    pub charged: Vec<(String, Doing, f64)>,
+    /// Callers of the functions that they sleep in, `caller;callee`, with the share of the time, the largest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<(String, f64)>,
+    /// Whether a recording was too long to be read in full.
+    pub cut: bool,
+}
+
+/// Chains with their mean share over the trials that have any, the largest first.
+fn callers_of_wakes<'f>(trials: impl Iterator<Item = &'f [CallerShare]>) -> Vec<(String, f64)> {
+    let trials: Vec<&[CallerShare]> = trials.filter(|callers| !callers.is_empty()).collect();
+    let mut shares = BTreeMap::<String, f64>::new();
+    for one in trials.iter().copied().flatten() {
+        *shares.entry(one.chain.clone()).or_default() += one.fraction / trials.len() as f64;
+    }
+    let mut shares: Vec<(String, f64)> = shares.into_iter().collect();
+    shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+    shares.truncate(CALLERS_LISTED);
+    shares
+}
+
+pub(super) fn wakes_summary(captures: &[&Captures]) -> Option<WakesSummary> {
+    let files: Vec<&WakesFile> = captures.iter().filter_map(|captures| captures.wakes.as_ref()).collect();
+    let n = files.len() as f64;
+    let (mut woken_by, mut charged) = (BTreeMap::<String, f64>::new(), BTreeMap::<(String, Doing), f64>::new());
+    for file in &files {
+        for one in &file.woken_by {
+            *woken_by.entry(one.who.clone()).or_default() += one.fraction / n;
+        }
+        for one in &file.charged {
+            *charged.entry((one.who.clone(), one.doing)).or_default() += one.fraction / n;
+        }
+    }
+    let mut woken_by: Vec<(String, f64)> = woken_by.into_iter().collect();
+    woken_by.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let mut charged: Vec<(String, Doing, f64)> = charged.into_iter().map(|((who, doing), f)| (who, doing, f)).collect();
+    charged.sort_by(|a, b| b.2.total_cmp(&a.2));
+    let callers = callers_of_wakes(files.iter().map(|file| file.callers.as_slice()));
+    woken_by.truncate(CALLERS_LISTED);
+    charged.truncate(CALLERS_LISTED);
+    (!files.is_empty()).then(|| WakesSummary {
+        trials: files.len(),
+        slept_fraction: files.iter().map(|file| file.slept_fraction).sum::<f64>() / n,
+        woken_by,
+        charged,
+        callers,
+        cut: files.iter().any(|file| file.cut),
+    })
 }
 
 #[cfg(test)]

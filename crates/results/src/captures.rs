@@ -13,7 +13,7 @@
 //! | `status.json` | [`StatusFile`]: the server's counters over the capture sample |
 //! | `innodb-status.txt` | SHOW ENGINE INNODB STATUS at its end |
 
-use super::lists::Limited;
+use super::limits::Limited;
 use super::place::Place;
 use super::schema::{SCHEMA, TrialRecord};
 use super::waits::{CallerShare, CallersSource, WaitsFile, WakesFile};

@@ -2,8 +2,8 @@
 //! optionally, block,disturbed,failed.
 
 use super::csv_trials::{CsvRow, Most, Refused, Trials};
+use super::directory::{Results, Source};
 use super::error::ReadError;
-use super::everything::{Results, Source};
 use super::limits::LONGEST_ROW;
 use super::schema::TrialRecord;
 use std::cell::Cell;

@@ -1,7 +1,6 @@
 //! Errors of reading and writing a results directory.
 
-use super::limits::{LONGEST_LINE, MOST_CONDITIONS};
-use super::lists::OutOfRange;
+use super::limits::{LONGEST_LINE, MOST_CONDITIONS, OutOfRange};
 use std::io;
 use std::path::{Path, PathBuf};
 use tare_files::FilesError;

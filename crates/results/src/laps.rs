@@ -1,8 +1,8 @@
 //! Trials of many conditions as a race: in each block, every condition still in the race runs once.
 
+use crate::blocks::{alike, headline, ran_two_programs, spent_s, value};
 use crate::looks::is_open;
 use crate::metric::{self, Better};
-use crate::pairs::{alike, headline, ran_two_programs, spent_s, value};
 use crate::schema::{Plan, Race, TrialRecord};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};

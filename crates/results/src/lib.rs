@@ -3,11 +3,10 @@
 // Only crates of this workspace use this crate: an item has a comment only where its name and type are not enough.
 #![allow(missing_docs)]
 
-mod append;
+mod blocks;
 pub mod cache_lines;
 pub mod captures;
 pub mod claim;
-pub mod client_limit;
 pub mod covariate;
 mod csv;
 mod csv_trials;
@@ -16,15 +15,12 @@ pub mod disturbed;
 mod earlier;
 mod error;
 pub mod events;
-mod everything;
 pub mod factor;
-pub mod hardware;
 pub mod laps;
 pub mod latencies;
 mod limits;
 mod lines;
 mod list_limits;
-mod lists;
 pub mod looks;
 pub mod metric;
 mod named;
@@ -41,20 +37,15 @@ pub mod schema;
 pub mod search;
 pub mod server;
 pub mod server_cost;
-mod settle;
-pub mod settled;
 pub mod shards;
-pub mod statement_errors;
 pub mod steps;
 pub mod store;
 pub mod waits;
-pub use directory::{CERTIFIED, LARGEST_CERTIFIED, now};
+pub use directory::{CERTIFIED, LARGEST_CERTIFIED, Results, Source, now};
+pub use limits::{LONGEST_LINE, Limited, MOST_CONDITIONS, MOST_SAMPLES, MOST_TRIALS, OutOfRange};
 
 pub use error::{DirectoryError, ReadError};
-pub use everything::{Results, Source};
-pub use limits::{LONGEST_LINE, MOST_CONDITIONS, MOST_TRIALS};
 pub use lines::{DamagedLine, repair};
-pub use lists::{Limited, MOST_SAMPLES, OutOfRange};
 pub use names::levels_of;
 pub use place::{Place, folder};
 pub use plain::Plain;

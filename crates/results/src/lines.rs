@@ -1,8 +1,7 @@
 //! Reads the files of records, `trials.jsonl` and `trials-WRITER.jsonl`, line by line, and sets damaged lines aside.
 
 use super::error::{DirectoryError, ReadError, io_error};
-use super::limits::{LONGEST_LINE, MOST_BYTES, MOST_DAMAGED, MOST_RECORDS};
-use super::lists::Limited;
+use super::limits::{LONGEST_LINE, Limited, MOST_BYTES, MOST_DAMAGED, MOST_RECORDS};
 use super::names;
 use super::schema::{Outcome, Plan, SCHEMA, TrialRecord};
 use serde::Deserialize;

@@ -3,20 +3,18 @@
 use super::cache_lines::{SharedLine, SharedLines};
 use super::captures::{LocksFile, ProfileFile, StatusFile};
 use super::events::{EventCounts, SidesEvents};
-use super::limits::{MOST_CONDITIONS, MOST_METRICS, MOST_TRIALS};
-use super::lists::{
-    Checked, Limited, MOST_CPUS, MOST_NAMES, MOST_OF_A_SAMPLE, MOST_PROGRAMS, MOST_READINGS, MOST_SAMPLES, MOST_STEPS,
-    MOST_THREADS, all, each, length, times, widths,
+use super::limits::{
+    Checked, Limited, MOST_CONDITIONS, MOST_CPUS, MOST_METRICS, MOST_NAMES, MOST_OF_A_SAMPLE, MOST_PROGRAMS,
+    MOST_READINGS, MOST_SAMPLES, MOST_STEPS, MOST_THREADS, MOST_TRIALS, all, each, length, times, widths,
 };
 use super::plan::{PlannedPlacement, Race, Within};
+use super::question::Settle;
 use super::schema::{
     CaptureSample, Environment, LifetimeRecord, Plan, PlannedCondition, SampleRecord, ScheduleRecord, ThreadRecord,
     TrialRecord,
 };
 use super::search::SearchRecord;
-use super::server::ServerRecord;
-use super::settle::Settle;
-use super::settled::SettledRecord;
+use super::server::{ServerRecord, SettledRecord};
 use super::waits::{StackSamples, ThreadsTime, WaitsFile, WakesFile};
 use tare_topology::Machine;
 use tare_topology::measure::Measured;

@@ -1,14 +1,12 @@
 //! Tests of every list limit with one entry more than allowed.
 
 use super::*;
-use crate::append::append_trial;
 use crate::cache_lines::LineAccess;
 use crate::error::{DirectoryError, ReadError};
-use crate::limits::{MOST_BYTES, MOST_DAMAGED, MOST_METRICS_OF_RECORDS};
+use crate::limits::{Found, MOST_BYTES, MOST_DAMAGED, MOST_METRICS_OF_RECORDS, OutOfRange};
 use crate::lines;
-use crate::lists::{Found, OutOfRange};
 use crate::schema::{Levels, Outlived, PlannedTrial};
-use crate::store::write_plan;
+use crate::store::{append_trial, write_plan};
 use serde_json::{Value, json};
 use std::io::Read;
 use tare_files::{Folder, Trust};

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::disturbed::Disturber;
-use crate::schema::{PlannedTrial, Race, SampleRecord, Session, Turns};
+use crate::schema::{Outcome, PlannedTrial, Race, SampleRecord, Session, Turns};
 use tare_stats::racing;
 
 const QUESTION: racing::Question = racing::Question { minimum_effect: 0.02, alpha: 0.05 };

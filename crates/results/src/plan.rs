@@ -1,6 +1,6 @@
 //! The plan of a run: conditions and the order of trials, written before the first trial.
 
-use super::settle::Settle;
+use super::question::Settle;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use tare_stats::racing::Question;

@@ -17,10 +17,9 @@ pub use super::plan::{
     Decision, LeftOut, Levels, Needs, Plan, PlannedCondition, PlannedPlacement, PlannedTrial, Race, Rungs, Turns,
     Within,
 };
+pub use super::question::{Duet, SIDE, Session, Settle};
 use super::search::SearchRecord;
-use super::server::ServerRecord;
-pub use super::settle::{Duet, SIDE, Session, Settle};
-use super::settled::SettledRecord;
+use super::server::{ServerRecord, SettledRecord};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_cpuset::CpuSet;

@@ -1,6 +1,7 @@
-//! Metrics of a load's steps: their names and descriptions.
+//! Names made from a step of a load: its metrics with their descriptions, and the counts of errors in the user's own
+//! statements, by class and step.
 
-use crate::named::{Better, Metric, Named};
+use super::named::{Better, Metric, Named};
 
 /// Separator between the name of a figure and the step that it belongs to.
 pub(crate) const OF: &str = "_of_";
@@ -49,6 +50,28 @@ pub(crate) fn describe(name: &str) -> Option<Metric> {
     FIGURES.iter().find(|(known, ..)| *known == found).map(|(.., metric)| *metric)
 }
 
+const PREFIX: &str = "statement_errors_";
+const IN_STEP: &str = "_in_";
+
+/// The class of errors after which the same transaction is run again. Other classes are codes of the engine.
+pub const RETRY: &str = "retry";
+
+/// The covariate with the count of a class, of one step if it is named.
+pub fn statement_errors(class: &str, step: Option<&str>) -> String {
+    match step {
+        Some(step) => format!("{PREFIX}{class}{IN_STEP}{step}"),
+        None => format!("{PREFIX}{class}"),
+    }
+}
+
+/// The class that a covariate counts, of errors that ended a transaction: `None` if it was run again, and for other
+/// covariates.
+pub fn ended_a_transaction(covariate: &str) -> Option<&str> {
+    let class = covariate.strip_prefix(PREFIX)?;
+    let class = class.split_once(IN_STEP).map_or(class, |(class, _)| class);
+    (class != RETRY).then_some(class)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,5 +84,15 @@ mod tests {
             assert_eq!((figure(metric.name()), metric.metric), (Some((of, "l_i0_insert")), described));
         }
         assert!(figure("latency_ms_p99_of_l_i0_insert").is_none() && figure("rows_per_s").is_none());
+    }
+
+    #[test]
+    fn an_error_after_which_a_transaction_is_run_again_ended_none_in_no_step() {
+        for step in [None, Some("fill_in_1")] {
+            assert_eq!(ended_a_transaction(&statement_errors("23505", step)), Some("23505"));
+            assert_eq!(ended_a_transaction(&statement_errors("no_code", step)), Some("no_code"));
+            assert_eq!(ended_a_transaction(&statement_errors(RETRY, step)), None);
+        }
+        assert_eq!(ended_a_transaction("statement_rows_a"), None);
     }
 }

@@ -2,9 +2,9 @@
 //! with the corrected estimators of its updated version). Level 1 = sample, 2 = trial, 3 = data directory rebuilt, 4 =
 //! binary rebuilt.
 
+use super::trials::Trials;
 use crate::descriptive::mean;
 use crate::error::Error;
-use crate::samples::Trials;
 
 /// Nested measurements. All leaves must have the same depth; groups may differ in size.
 #[derive(Debug, Clone, PartialEq)]

@@ -60,7 +60,6 @@ pub mod growth;
 mod interval;
 pub mod ladder;
 pub mod line;
-mod linear;
 pub mod machines;
 mod mode_limits;
 pub mod mode_power;
@@ -73,21 +72,18 @@ pub mod pooled;
 mod quantiles;
 pub mod racing;
 pub mod ratio;
-mod samples;
 pub mod scaling;
 pub mod sequential;
 pub mod serial;
 pub mod simultaneous;
 pub mod small_samples;
 pub mod spread;
-mod studentized;
 pub mod trials;
-mod welch;
 pub mod worth;
 
 pub use error::Error;
 pub use interval::{Estimate, Interval};
-pub use samples::{Groups, Trials};
+pub use trials::{Groups, Trials};
 
 /// Runs the examples of the README as tests.
 #[cfg(doctest)]

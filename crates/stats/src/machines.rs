@@ -4,11 +4,11 @@
 //! machines are alike, and which one to leave out next time. The blocks of a machine are given in the order in which it
 //! ran them: with autocorrelation between neighbours its mean is less precise than with independent blocks.
 
+use super::trials::Groups;
 use crate::descriptive::{mean, variance};
 use crate::interval::{Estimate, Interval};
 use crate::order::{generator, shuffle};
 use crate::quantiles::{t, t_two_sided, t_upper_tail};
-use crate::samples::Groups;
 use crate::serial;
 
 /// The comparison of all machines.

@@ -1,10 +1,10 @@
 //! Plans repetitions: warm-up, samples per trial and trials from a pilot, within a time budget.
 
+use super::trials::Trials;
 use crate::components::{Components, Nested, components};
 use crate::descriptive::batch_means;
 use crate::error::{Error, all_positive, valid_confidence};
 use crate::quantiles::t_two_sided;
-use crate::samples::Trials;
 
 /// Maximum number of trials or samples that is recommended.
 const MOST: u64 = 1_000_000;

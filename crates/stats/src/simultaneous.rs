@@ -1,9 +1,9 @@
 //! Compares all pairs of conditions, or of groups of them, simultaneously.
 
+use super::quantiles::{studentized_critical, studentized_upper_tail};
 use crate::blocks::{Analysis, Contrast, Model, Spread};
 use crate::interval::Interval;
 use crate::multiple::holm_bounded;
-use crate::studentized::{critical, upper_tail};
 use std::collections::HashSet;
 
 pub use crate::blocks::Condition;
@@ -66,7 +66,9 @@ impl Pair {
     /// pair's own.
     pub fn interval(&self, confidence: f64) -> Option<Interval> {
         let half = |members: usize, (se, df): (f64, f64)| match se {
-            se if se > 0.0 => critical(1.0 - confidence, members, df) / std::f64::consts::SQRT_2 * se * self.unit,
+            se if se > 0.0 => {
+                studentized_critical(1.0 - confidence, members, df) / std::f64::consts::SQRT_2 * se * self.unit
+            }
             _ => 0.0,
         };
         let Contrast { se, df, pooled, .. } = self.found;
@@ -141,7 +143,7 @@ fn rank_in_unit(
         let pair = found[place].filter(|pair| usual(pair) && (RANGE.0..=RANGE.1).contains(&members.len()))?;
         let (statistic, df) = pair.statistic();
         let near = pair.p_value() * all as f64 <= RANGE_FROM;
-        near.then(|| upper_tail(statistic * std::f64::consts::SQRT_2, members.len(), df))
+        near.then(|| studentized_upper_tail(statistic * std::f64::consts::SQRT_2, members.len(), df))
     };
     let mut adjusted = holm_bounded(&found.iter().map(p_value).collect::<Vec<_>>(), all, by_range);
     for (adjusted, pair) in adjusted.iter_mut().zip(&found) {

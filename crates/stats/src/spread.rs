@@ -4,9 +4,9 @@
 //! with all its metrics, so that correlated metrics do not count as independent (Miller, "Jackknifing variances",
 //! Annals of Mathematical Statistics 39, 1968).
 
+use super::{Estimate, Interval, quantiles};
 use crate::descriptive::{cov, mean, std_dev};
 use crate::quantiles::t_two_sided;
-use crate::{Estimate, Interval, welch};
 
 /// Fewest trials of a condition for an interval of its CoV.
 const FEWEST: usize = 4;
@@ -32,7 +32,7 @@ pub fn between(metrics: &[Vec<f64>], confidence: f64) -> Option<Estimate> {
 pub fn ratio(a: &[Vec<f64>], b: &[Vec<f64>], confidence: f64) -> Option<Estimate> {
     let (a, b) = (log_cov(a)?, log_cov(b)?);
     let error = a.error.zip(b.error).map(|((a, a_df), (b, b_df))| {
-        let (total, df) = welch::sum([(a * a, a_df), (b * b, b_df)]);
+        let (total, df) = quantiles::sum_of_variances([(a * a, a_df), (b * b, b_df)]);
         (total.sqrt(), df)
     });
     Some(estimate(b.value - a.value, error, confidence))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
-use tare_results::hardware;
+use tare_results::events;
 use tare_results::schema::{Environment, SCHEMA};
 use tare_topology::Machine;
 
@@ -164,9 +164,9 @@ fn facts_under(root: &Path, version: &str) -> BTreeMap<String, String> {
     let mut sources: Vec<String> = sources.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     sources.sort();
     if !sources.is_empty() {
-        facts.insert(hardware::EVENT_SOURCES.to_owned(), sources.join(" "));
-        let resctrl = if at(RESCTRL).exists() { hardware::MOUNTED } else { "not mounted" };
-        facts.insert(hardware::RESCTRL.to_owned(), resctrl.to_owned());
+        facts.insert(events::EVENT_SOURCES.to_owned(), sources.join(" "));
+        let resctrl = if at(RESCTRL).exists() { events::MOUNTED } else { "not mounted" };
+        facts.insert(events::RESCTRL.to_owned(), resctrl.to_owned());
     }
     let switch = value("/sys/kernel/debug/sched/preempt");
     let requested = value("/proc/cmdline").unwrap_or_default();

@@ -10,7 +10,7 @@ use tare_cpuset::ThreadRef;
 use tare_engine::{Address, Dialect, Server, Session, SqlError};
 use tare_files::LogFile;
 use tare_load::{Interval, Intervals, Sample};
-use tare_results::settled::SettledRecord;
+use tare_results::server::SettledRecord;
 use tare_text::Keys;
 
 /// A load with its settings: the only interface between loads and the rest of the program.

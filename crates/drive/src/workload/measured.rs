@@ -8,8 +8,8 @@ use tare_results::latencies::LATENCIES;
 use tare_results::metric::{self, Named};
 use tare_results::schema::AppliedSetting;
 use tare_results::search::SearchRecord;
+use tare_results::server::SettledRecord;
 use tare_results::server_cost::{Operation, SERVER_COSTS};
-use tare_results::settled::SettledRecord;
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Measured {

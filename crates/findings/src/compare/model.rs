@@ -1,7 +1,7 @@
 //! Inputs and results of a comparison.
 
+use crate::confidence;
 use crate::differences::Difference;
-use crate::ends;
 use crate::mode::Mode;
 use crate::probes::Refusal;
 use serde::{Serialize, Serializer};
@@ -84,7 +84,7 @@ pub struct MetricComparison {
     /// B / A of the means; null unless both are positive.
     pub ratio: Option<f64>,
     /// 95% interval of this ratio alone; null if a side has a single trial.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     /// The difference, in place of a ratio, if the means are not both positive.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -137,7 +137,7 @@ pub struct Beyond {
     /// B / A of the means, if the whole load had stalled during all of that time.
     pub ratio: f64,
     /// 95% interval of this ratio alone.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
 }
 
@@ -147,7 +147,7 @@ pub struct Change {
     /// In the unit of the metric; positive if B is larger.
     pub value: f64,
     /// 95% interval of this difference alone; null if a side has a single trial.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
 }
 
@@ -189,7 +189,7 @@ pub struct ProbeChange {
     /// B / A of its mean readings; above 1 if the machine was slower alongside B.
     pub ratio: f64,
     /// 95% interval of this ratio alone.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     /// Whether it is shown to differ, at 95% over all judged metrics.
     pub shown: bool,
@@ -203,49 +203,9 @@ pub struct Adjusted {
     /// B / A of the geometric means at the same reading of the probe.
     pub ratio: f64,
     /// 95% interval of this ratio alone.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     pub probe: Option<ProbeChange>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AgainstFirst {
-    pub against: String,
-    #[serde(flatten)]
-    pub metric: MetricComparison,
-}
-
-/// Sides of one condition and metric, the best first, with their groups.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Grouped {
-    pub condition: String,
-    pub name: String,
-    /// Every side that has the metric, the best mean first.
-    pub sides: Vec<InGroups>,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct InGroups {
-    pub side: String,
-    /// Letters of its groups: sides that share a letter are not distinguishable at 95%, all pairs together.
-    pub letters: String,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct ManyComparison {
-    /// The sides as the caller named them; the first is the base.
-    pub sides: Vec<String>,
-    /// Every metric of every other side; verdicts hold for all judged ones together.
-    pub metrics: Vec<AgainstFirst>,
-    /// Groups of sides that are not distinguishable, by condition and judged metric; empty for two sides, and for more
-    /// than `MOST_SIDES`.
-    pub groups: Vec<Grouped>,
-    /// Failed trials, by side and condition; empty if none failed.
-    pub losses: Vec<Losses>,
-    /// Whether all sides are from one run, which compares them block by block.
-    pub one_run: bool,
-    pub gate: Option<Gate>,
-    pub notes: Vec<Note>,
 }
 
 /// Disturbed attempts of the compared conditions of one side.

@@ -4,8 +4,8 @@ use super::model::{CompareError, ConditionPair, MetricComparison, Note, Side};
 use crate::answer::headline_metric;
 use crate::collect::{self, ConditionTrials, in_blocks};
 use crate::confidence::CONFIDENCE;
-use crate::run_order::SEED;
-use crate::{composite, probes, rounding, run_order, taken};
+use crate::residuals::{self, SEED};
+use crate::{composite, probes, rounding, state};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use tare_results::metric;
 use tare_results::probe::Probe;
@@ -167,7 +167,7 @@ fn others<'l>(condition: &'l ConditionTrials<'_>, a: &Levels, b: &Levels) -> Vec
 /// None without a trial that has the headline metric.
 fn order(conditions: &[ConditionTrials<'_>]) -> Option<Order> {
     let composite = composite::of(conditions, &headline_metric(&collect::all_metrics(conditions))?)?;
-    let all = run_order::residuals(conditions, &composite);
+    let all = residuals::residuals_in_order(conditions, &composite);
     if conditions.iter().all(|condition| condition.blocked) {
         return Some(Order { among: all.len(), series: vec![all.into_iter().map(|(_, residual)| residual).collect()] });
     }
@@ -378,7 +378,10 @@ pub(super) fn metrics_of(
     let condition = ConditionPair { a: a.name.to_owned(), b: b.name.to_owned() };
     let disturbed = !(a.disturbed().is_empty() && b.disturbed().is_empty());
     let clean = disturbed.then(|| (a.clean(), b.clean()));
-    let taken = taken::most(a.disturbed()).zip(taken::most(b.disturbed())).map(|(a, b)| [a, b]).filter(|_| disturbed);
+    let taken = state::most_taken(a.disturbed())
+        .zip(state::most_taken(b.disturbed()))
+        .map(|(a, b)| [a, b])
+        .filter(|_| disturbed);
     let in_b = b.metrics();
     let shared = a.metrics().into_iter().filter(|name| in_b.contains(name));
     shared
@@ -411,7 +414,7 @@ pub(super) fn metrics_of(
                 name: name.clone(),
             };
             let clean = clean.as_ref().map(|(a, b)| origin.values(a, b, &name, adjusted));
-            let bounded = taken.filter(|_| taken::applies(&name)).map(|taken| Bounded {
+            let bounded = taken.filter(|_| state::taken_applies(&name)).map(|taken| Bounded {
                 against_slower: origin.values(a, &b.at_best(), &name, adjusted),
                 against_faster: origin.values(&a.at_best(), b, &name, adjusted),
                 taken,

@@ -1,13 +1,11 @@
 //! Runs a complete comparison: matching, verdicts, notes and gate.
 
-use super::groups::{self, Compared, MOST_SIDES};
+use super::groups::{self, AgainstFirst, Compared, Grouped, MOST_SIDES, ManyComparison};
 use super::model::{
-    AgainstFirst, CompareError, Comparison, DisturbedSide, Grouped, JoinedBy, Losses, ManyComparison, MetricComparison,
-    MostDisturbing, Note, Options, Side,
+    CompareError, Comparison, DisturbedSide, JoinedBy, Losses, MetricComparison, MostDisturbing, Note, Options, Side,
 };
 use super::pairs::{Matched, Origin, Pair, Run, lacking, matched, metrics_of, run_of, unmatched};
-use super::verdicts::{as_judged, gate, judge, undetected, verdicts};
-use super::{identical, losses};
+use super::verdicts::{self, as_judged, gate, judge, undetected, verdicts};
 use crate::collect::{self, ConditionTrials};
 use crate::differences::{self, Difference};
 use crate::{modes, probes};
@@ -67,13 +65,13 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
         notes.extend(refused.map(Note::Refused).filter(|note| !notes.contains(note)));
     }
     notes.extend(unfinished(&matched, sides));
-    let losses = losses::of(&matched, labels);
+    let losses = verdicts::losses(&matched, labels);
     // If one side lost everything there is nothing to judge: the loss itself is the result.
     if !(pairs.is_empty() && losses.iter().any(Losses::leaves_nothing)) {
         judge(&mut pairs, &options.judged)?;
     }
     if [a, b].iter().any(|side| side.results.source == Source::Csv)
-        && matched.iter().all(|(one, other)| identical::same_values(one, other))
+        && matched.iter().all(|(one, other)| differences::same_values(one, other))
     {
         notes.push(Note::SameValues { side: labels[1].to_owned(), first: labels[0].to_owned() });
     }
@@ -83,7 +81,7 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
     if let [(one, other)] = matched.as_slice() {
         differences.splice(0..0, differences::of_levels(one.levels, other.levels));
     }
-    let identical = identical::programs_of(&matched, &differences);
+    let identical = differences::programs_of(&matched, &differences);
     let joined_by = joined_by([a.results, b.results], &matched, &differences);
     if !origin.together() {
         notes.push(Note::Sessions { first: labels[0].to_owned(), others: vec![labels[1].to_owned()], joined_by });
@@ -104,7 +102,7 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
 fn unfinished(matched: &Matched<'_, '_>, [a, b]: [Read<'_>; 2]) -> Vec<Note> {
     let of_a: Vec<&str> = matched.iter().map(|(one, _)| one.name).collect();
     let of_b: Vec<&str> = matched.iter().map(|(_, other)| other.name).collect();
-    let of = |(read, compared): (Read<'_>, Vec<&str>)| losses::unfinished(read.side, &compared, read.label);
+    let of = |(read, compared): (Read<'_>, Vec<&str>)| verdicts::unfinished(read.side, &compared, read.label);
     [(a, of_a), (b, of_b)].into_iter().filter_map(of).collect()
 }
 
@@ -115,11 +113,11 @@ pub(crate) fn joined_by(
     differences: &[Difference],
 ) -> JoinedBy {
     let ran_already = runs.iter().any(|run| run.trials.iter().any(TrialRecord::ran_already));
-    match identical::programs_of(compared, differences) {
-        _ if ran_already && !identical::have_other_studies(differences) => JoinedBy::Socket,
+    match differences::programs_of(compared, differences) {
+        _ if ran_already && !differences::have_other_studies(differences) => JoinedBy::Socket,
         _ if ran_already => JoinedBy::Difference,
         Some(_) => JoinedBy::Nothing,
-        None if identical::have_other_servers(compared) => JoinedBy::Binary,
+        None if differences::have_other_servers(compared) => JoinedBy::Binary,
         None => JoinedBy::Difference,
     }
 }
@@ -148,7 +146,7 @@ pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison
 
 pub(super) fn concluded(found: Prepared, options: &Options) -> Comparison {
     let Prepared { pairs, mut notes, differences, identical, losses, one_run, .. } = found;
-    let losses = losses::tested(losses);
+    let losses = verdicts::tested_losses(losses);
     notes.splice(0..0, failing(&losses));
     let (judged, others): (Vec<Pair>, Vec<Pair>) = pairs.into_iter().partition(|pair| pair.comparison.judged);
     // Metrics that only explain others are a separate family of tests, so that they do not make other verdicts harder.
@@ -157,7 +155,7 @@ pub(super) fn concluded(found: Prepared, options: &Options) -> Comparison {
     let judged = verdicts(judged, options.min_effect);
     notes.extend(judged.iter().filter_map(|pair| moved(&pair.comparison, "B")).next());
     notes.extend(undetected_drift(&judged, options.min_effect));
-    let incomplete = losses::is_incomplete(&notes, "A");
+    let incomplete = verdicts::is_incomplete(&notes, "A");
     let gate = options.fail_if_slower.map(|margin| gate(&judged, &losses, incomplete, margin));
     let mut explain: Vec<Pair> =
         [others, details].into_iter().flat_map(|family| verdicts(family, options.min_effect)).collect();
@@ -214,14 +212,14 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
     let (names, judged) = tested(judged);
     let (other_names, mut others) = tested(others);
     as_judged(&judged, &mut others);
-    let losses = losses::tested(losses);
+    let losses = verdicts::tested_losses(losses);
     notes.splice(0..0, failing(&losses));
     if !apart.is_empty() {
         notes.push(Note::Sessions { first: first.label.to_owned(), others: apart, joined_by });
     }
     notes.extend(names.iter().zip(&judged).filter_map(|(name, pair)| moved(&pair.comparison, name)).next());
     notes.extend(undetected_drift(&judged, options.min_effect));
-    let incomplete = losses::is_incomplete(&notes, first.label);
+    let incomplete = verdicts::is_incomplete(&notes, first.label);
     let gate = options.fail_if_slower.map(|margin| gate(&judged, &losses, incomplete, margin));
     let named = names.into_iter().zip(judged).chain(other_names.into_iter().zip(others));
     Ok(ManyComparison {
@@ -313,7 +311,7 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], sides: [Read<'_>; 2])
         if failed > 0 {
             notes.push(Note::Failed { side: label.to_owned(), condition: side.name.to_owned(), failed });
         }
-        let lost = losses::lost(side);
+        let lost = verdicts::lost(side);
         if lost.lost > 0 {
             notes.push(Note::Lost { side: label.to_owned(), condition: side.name.to_owned(), lost });
         }

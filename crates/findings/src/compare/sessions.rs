@@ -1,12 +1,12 @@
 //! Compares sides with several sessions each: the trials of a session share boot, memory, files and the copy of the
 //! data, so each session's mean is one observation.
 
-use super::losses;
 use super::model::{
     CompareError, Comparison, ConditionPair, Losses, Lost, MetricComparison, Note, Options, Sessions, Side,
 };
 use super::pairs::{Run, run_of};
 use super::run::{Read, concluded, prepared};
+use super::verdicts;
 use crate::collect::{ConditionTrials, is_same_trial};
 use crate::differences;
 use std::collections::{BTreeMap, HashMap};
@@ -141,7 +141,7 @@ fn as_samples(of: &ConditionTrials<'_>, elapsed_s: f64) -> Vec<SampleRecord> {
 /// The failures of all sessions together, for every pair of conditions in which one side failed.
 fn lost(runs: &[Vec<Run<'_>>; 2], mut pairs: Vec<ConditionPair>) -> Vec<Losses> {
     let sum = |side: &[Run<'_>], name: &str| {
-        named(side, name).map(losses::lost).fold(Lost { failed: 0, lost: 0, trials: 0 }, |sum, one| Lost {
+        named(side, name).map(verdicts::lost).fold(Lost { failed: 0, lost: 0, trials: 0 }, |sum, one| Lost {
             failed: sum.failed + one.failed,
             lost: sum.lost + one.lost,
             trials: sum.trials + one.trials,
@@ -177,7 +177,7 @@ fn of_losses(runs: &[Vec<Run<'_>>; 2], losses: &Losses) -> Vec<Note> {
 fn unfinished(sides: &[Side<'_>], runs: &[Run<'_>], label: &str) -> Option<Note> {
     let of = |(side, run): (&Side<'_>, &Run<'_>)| {
         let names: Vec<&str> = run.conditions.iter().map(|condition| condition.name).collect();
-        losses::unfinished(*side, &names, label)
+        verdicts::unfinished(*side, &names, label)
     };
     sides.iter().zip(runs).filter_map(of).reduce(|sum, one| match (sum, one) {
         (Note::Unfinished { side, missing, planned }, Note::Unfinished { missing: more, planned: of, .. }) => {

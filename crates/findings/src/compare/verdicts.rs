@@ -1,11 +1,73 @@
-//! Ratios, intervals and verdicts of matched metrics, and the gate.
+//! Ratios, intervals and verdicts of matched metrics, the failed trials of each side, and the gate.
 
-use super::model::{Adjusted, Beyond, Change, CompareError, Gate, Losses, MetricComparison, ProbeChange};
-use super::pairs::{Pair, Values};
+use super::model::{
+    Adjusted, Beyond, Change, CompareError, ConditionPair, Gate, Losses, Lost, MetricComparison, Note, ProbeChange,
+    Side,
+};
+use super::pairs::{Matched, Pair, Values};
+use crate::collect::ConditionTrials;
 use crate::confidence::CONFIDENCE;
+use std::collections::BTreeSet;
 use tare_results::metric::{self, Better};
+use tare_results::schema::PlannedTrial;
 use tare_stats::blocks::are_few;
+use tare_stats::counts::{Count, more_in_b};
+use tare_stats::multiple::holm;
 use tare_stats::ratio::{self, Arms, Effect, Verdict};
+
+/// Failures of both sides, for every pair of conditions in which one side failed; not tested yet.
+pub(super) fn losses(matched: &Matched<'_, '_>, [first, side]: [&str; 2]) -> Vec<Losses> {
+    let losses = matched.iter().map(|(a, b)| Losses {
+        first: first.to_owned(),
+        side: side.to_owned(),
+        condition: ConditionPair { a: a.name.to_owned(), b: b.name.to_owned() },
+        a: lost(a),
+        b: lost(b),
+        p_value: 1.0,
+        b_fails_more: false,
+    });
+    losses.filter(|found| found.a.failed + found.b.failed > 0).collect()
+}
+
+/// Attempts that were spoiled by a disturbance do not count as failures of the side.
+pub(super) fn lost(side: &ConditionTrials<'_>) -> Lost {
+    let numbers = |trials: &[&tare_results::schema::TrialRecord]| trials.iter().map(|t| t.trial).collect();
+    let (failed, ok): (BTreeSet<usize>, BTreeSet<usize>) = (numbers(&side.failed), numbers(&side.ok));
+    Lost { failed: failed.len(), lost: side.lost(), trials: failed.union(&ok).count() }
+}
+
+/// Planned trials of a side that were not run, of the compared conditions or, without a selection, of all. Rounds end
+/// by a rule, not by a plan.
+pub(super) fn unfinished(side: Side<'_>, compared: &[&str], label: &str) -> Option<Note> {
+    let plan = side.results.plan.as_ref().filter(|plan| !plan.goes_in_rounds())?;
+    let realizable =
+        |name: &str| plan.conditions.iter().all(|condition| condition.realizable || condition.name != name);
+    let is_compared = |name: &str| side.condition.is_none() || compared.contains(&name);
+    let made: BTreeSet<usize> = side.results.trials.iter().map(|trial| trial.trial).collect();
+    let mine = |trial: &&PlannedTrial| is_compared(&trial.condition) && realizable(&trial.condition);
+    let planned: Vec<usize> = plan.trials.iter().filter(mine).map(|trial| trial.trial).collect();
+    let missing = planned.iter().filter(|trial| !made.contains(trial)).count();
+    (missing > 0).then(|| Note::Unfinished { side: label.to_owned(), missing, planned: planned.len() })
+}
+
+/// Whether a comparison lacks something that the first side should have been compared with.
+pub(super) fn is_incomplete(notes: &[Note], first: &str) -> bool {
+    notes.iter().any(|note| match note {
+        Note::Unfinished { .. } => true,
+        Note::OnlyIn { side, .. } => side == first,
+        _ => false,
+    })
+}
+
+/// Tests whether B fails more often; all pairs of conditions are one family of tests.
+pub(super) fn tested_losses(mut all: Vec<Losses>) -> Vec<Losses> {
+    let count = |lost: &Lost| Count { hits: lost.failed, of: lost.trials };
+    let p_values: Vec<f64> = all.iter().map(|found| more_in_b(count(&found.a), count(&found.b))).collect();
+    for (found, p_value) in all.iter_mut().zip(holm(&p_values)) {
+        (found.p_value, found.b_fails_more) = (p_value, p_value <= 1.0 - CONFIDENCE);
+    }
+    all
+}
 
 pub(super) fn judge(pairs: &mut [Pair], requested: &[String]) -> Result<(), CompareError> {
     let known: Vec<String> = pairs.iter().map(|pair| pair.comparison.name.clone()).collect();
@@ -156,7 +218,7 @@ fn compared<'p>(
 /// the disturbed trials, unless the slowdown is larger than the disturbance could explain.
 ///
 /// It also fails if B is shown to lose trials more often, and it cannot pass if a side lost trials, or if the
-/// comparison is `incomplete`: [`super::losses::is_incomplete`].
+/// comparison is `incomplete`: [`is_incomplete`].
 pub(super) fn gate(judged: &[Pair], losses: &[Losses], incomplete: bool, margin: f64) -> Gate {
     let lost = losses.iter().any(|found| found.a.lost + found.b.lost > 0);
     match of_metrics(judged, margin) {

@@ -1,19 +1,23 @@
-//! The transaction time of a condition: means and intervals over its trials.
+//! The transaction time of a condition: means and intervals over its trials, events per transaction, remote work, and
+//! the two most different conditions.
+//!
+//! Events of processors and kernel, per transaction of the capture sample. They are counted for slightly longer than
+//! the sample; the throughput of that time is taken to be that of the sample.
 
-use super::events::{self, EventMean};
 use super::part::{Missing, Part};
-use super::remote;
 use super::trial::TrialTime;
 use super::waited::PAGE_LOCKS;
 use crate::collect::ConditionTrials;
-use crate::confidence::CONFIDENCE;
-use crate::ends;
+use crate::confidence::{self, CONFIDENCE};
 use serde::Serialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
-use tare_results::schema::TrialRecord;
+use tare_results::covariate::{SERVER_MEMORY, SERVER_POOL};
+use tare_results::events::EventCounts;
+use tare_results::schema::{SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
 use tare_stats::Interval;
 use tare_stats::trials::mean_interval;
+use tare_topology::Machine;
 
 /// Minimum share of the time, averaged over trials, for which a lock has its own part.
 const NAMED: f64 = 0.01;
@@ -29,7 +33,7 @@ pub struct ConditionTime {
     /// Wall-clock time of a transaction: clients / throughput, microseconds.
     pub us_per_transaction: f64,
     /// 95% interval over trials.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     /// All parts except the unexplained one; together they add up to the whole.
     pub parts: Vec<PartTime>,
@@ -64,7 +68,7 @@ pub struct PartTime {
     /// Mean over trials, microseconds per transaction.
     pub us: f64,
     /// 95% interval over trials.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     pub share: f64,
 }
@@ -76,7 +80,7 @@ pub(crate) fn of_trials<'r>(condition: &ConditionTrials<'r>, results: &'r Result
     let planned = results.plan.iter().flat_map(|plan| &plan.conditions).find(|planned| planned.name == condition.name);
     let of = |trial: &&'r TrialRecord| {
         let time = TrialTime::of_planned(trial, captures(trial.trial, trial.attempt), planned)?;
-        let away_from_memory = machine.and_then(|machine| remote::share(trial, machine));
+        let away_from_memory = machine.and_then(|machine| remote_share(trial, machine));
         Some(TrialTime { away_from_memory, ..time })
     };
     condition.ok.iter().filter_map(of).collect()
@@ -172,7 +176,7 @@ pub(crate) fn of_condition(name: &str, times: &[TrialTime<'_>]) -> Option<Condit
         background_us: mean(&|time| time.background_us),
         switches: mean(&|time| time.switches),
         away_from_memory: times.iter().map(|time| time.away_from_memory).sum::<Option<f64>>().map(|sum| sum / n),
-        events: events::of_condition(times),
+        events: events_of_condition(times),
         missing: missing.into_iter().collect(),
     })
 }
@@ -185,4 +189,169 @@ pub(crate) fn of_conditions(conditions: &[ConditionTrials<'_>], results: &Result
         of_condition(condition.name, &times)
     };
     conditions.iter().filter_map(of).collect()
+}
+
+const CYCLES: &str = "cycles";
+const INSTRUCTIONS: &str = "instructions";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EventSide {
+    Client,
+    Server,
+}
+
+/// An event of one side: an event by perf's name, or a value derived from two events.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Event {
+    pub side: EventSide,
+    #[serde(flatten)]
+    pub what: Counted,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(tag = "event", content = "name", rename_all = "snake_case")]
+pub enum Counted {
+    InstructionsPerCycle,
+    /// Number of events per transaction.
+    PerTransaction(String),
+}
+
+/// Events that the kernel counts itself, on any machine.
+const OF_THE_KERNEL: [&str; 3] = ["context-switches", "cpu-migrations", "page-faults"];
+
+impl Counted {
+    pub fn is_of_hardware(&self) -> bool {
+        match self {
+            Self::InstructionsPerCycle => true,
+            Self::PerTransaction(name) => !OF_THE_KERNEL.contains(&name.as_str()),
+        }
+    }
+}
+
+/// An event of one condition, mean over its trials that counted it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EventMean {
+    #[serde(flatten)]
+    pub event: Event,
+    pub value: f64,
+    #[serde(flatten, serialize_with = "confidence::ci")]
+    pub ci: Option<Interval>,
+}
+
+/// The events of one trial; empty without the capture `events`.
+pub(crate) fn events_of_trial(time: &TrialTime<'_>) -> BTreeMap<Event, f64> {
+    let Some(sample) = &time.trial.capture_sample else { return BTreeMap::new() };
+    let Some(counted) = &sample.events else { return BTreeMap::new() };
+    let mut all = BTreeMap::new();
+    for (side, counts) in [(EventSide::Client, &counted.client), (EventSide::Server, &counted.server)] {
+        let Some(counts) = counts else { continue };
+        let transactions = sample.tps * counts.elapsed_s;
+        all.extend(of_side(counts, transactions).into_iter().map(|(what, value)| (Event { side, what }, value)));
+    }
+    all.retain(|_, value| value.is_finite());
+    all
+}
+
+fn of_side(counted: &EventCounts, transactions: f64) -> BTreeMap<Counted, f64> {
+    let each = counted.counts.iter().map(|(name, n)| (Counted::PerTransaction(name.clone()), n / transactions));
+    let rate = counted.counts.get(INSTRUCTIONS).zip(counted.counts.get(CYCLES));
+    each.chain(rate.map(|(instructions, cycles)| (Counted::InstructionsPerCycle, instructions / cycles))).collect()
+}
+
+/// The events that all trials of a condition have, of those that counted any.
+fn events_of_condition(times: &[TrialTime<'_>]) -> Vec<EventMean> {
+    let trials: Vec<BTreeMap<Event, f64>> =
+        times.iter().map(events_of_trial).filter(|trial| !trial.is_empty()).collect();
+    let mean = |event: &Event| {
+        let values: Vec<f64> = trials.iter().filter_map(|trial| trial.get(event).copied()).collect();
+        let value = values.iter().sum::<f64>() / values.len() as f64;
+        EventMean { event: event.clone(), value, ci: mean_interval(&values, CONFIDENCE) }
+    };
+    events_in_all(trials.iter()).into_iter().map(mean).collect()
+}
+
+pub(crate) fn events_in_all<'t>(mut trials: impl Iterator<Item = &'t BTreeMap<Event, f64>>) -> BTreeSet<&'t Event> {
+    let first = trials.next().map(|trial| trial.keys().collect::<BTreeSet<_>>()).unwrap_or_default();
+    trials.fold(first, |all, trial| all.into_iter().filter(|event| trial.contains_key(*event)).collect())
+}
+
+/// The fastest condition and the slowest, by the time of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extremes<'t> {
+    pub fastest: &'t ConditionTime,
+    pub slowest: &'t ConditionTime,
+    /// Number of conditions that they were selected from.
+    pub of: usize,
+    /// Whether all of these have the same number of clients.
+    pub alike: bool,
+}
+
+/// Selects the pair that lies farthest apart among conditions with the same number of clients, or among all if no two
+/// have the same number; none with fewer than two conditions.
+pub fn extremes(times: &[ConditionTime]) -> Option<Extremes<'_>> {
+    let mut groups: BTreeMap<usize, Vec<&ConditionTime>> = BTreeMap::new();
+    for time in times {
+        groups.entry(time.clients).or_default().push(time);
+    }
+    let apart = |one: &Extremes<'_>| one.slowest.us_per_transaction / one.fastest.us_per_transaction;
+    let alike = groups.values().filter_map(|group| Extremes::of(group, true));
+    let farthest = alike.max_by(|a, b| apart(a).total_cmp(&apart(b)));
+    farthest.or_else(|| Extremes::of(&times.iter().collect::<Vec<_>>(), false))
+}
+
+impl<'t> Extremes<'t> {
+    fn of(times: &[&'t ConditionTime], alike: bool) -> Option<Self> {
+        let by_time = |a: &&ConditionTime, b: &&ConditionTime| a.us_per_transaction.total_cmp(&b.us_per_transaction);
+        let all = || times.iter().copied();
+        let (fastest, slowest) = all().min_by(by_time).zip(all().max_by(by_time))?;
+        let of = times.len();
+        (of > 1).then_some(Self { fastest, slowest, of, alike })
+    }
+
+    /// Whether a difference with this p-value is shown: it is adjusted for the number of pairs, because the two were
+    /// selected as the most different.
+    pub fn differ(&self, p_value: f64) -> bool {
+        let pairs = self.of * (self.of - 1) / 2;
+        p_value * pairs as f64 <= 1.0 - CONFIDENCE
+    }
+}
+
+/// Share of the CPU time of a trial's connections away from their memory: each thread is weighted by the nodes where it
+/// was observed, and each node by the share of the memory on other nodes. None if unknown, and with one node.
+fn remote_share(trial: &TrialRecord, machine: &Machine) -> Option<f64> {
+    if machine.nodes.iter().filter(|node| !node.cpus.is_empty()).count() < 2 {
+        return None;
+    }
+    let [mut all_s, mut remote_s] = [0.0; 2];
+    for sample in &trial.samples {
+        let remote = remote_of_nodes(sample, machine)?;
+        for thread in sample.threads.iter().filter(|thread| thread.class == ThreadClass::Connection) {
+            let Some(share) = remote_of_thread(thread, machine, &remote) else { continue };
+            let ran_s = thread.schedule.map_or(thread.user_s + thread.system_s, |spent| spent.ran_s);
+            all_s += ran_s;
+            remote_s += ran_s * share;
+        }
+    }
+    (all_s > 0.0).then(|| remote_s / all_s)
+}
+
+/// For each node of the machine, the share of the server's memory on other nodes.
+fn remote_of_nodes(sample: &SampleRecord, machine: &Machine) -> Option<Vec<f64>> {
+    let of = |name: String| sample.covariates.get(&name).copied().unwrap_or(0.0).max(0.0);
+    let bytes_on = |node: u32| of(SERVER_MEMORY.name_at(node)) + of(SERVER_POOL.name_at(node));
+    let bytes: Vec<f64> = machine.nodes.iter().map(|node| bytes_on(node.os_index)).collect();
+    let all: f64 = bytes.iter().sum();
+    (all > 0.0 && all.is_finite()).then(|| bytes.iter().map(|own| 1.0 - own / all).collect())
+}
+
+fn remote_of_thread(thread: &ThreadRecord, machine: &Machine, remote: &[f64]) -> Option<f64> {
+    let [mut seen, mut elsewhere] = [0.0; 2];
+    for (cpu, times) in &thread.seen_cpus {
+        let cpu = u32::try_from(*cpu).ok()?;
+        let node = machine.nodes.iter().position(|node| node.cpus.contains(cpu))?;
+        seen += *times as f64;
+        elsewhere += *times as f64 * remote.get(node)?;
+    }
+    (seen > 0.0).then(|| elsewhere / seen)
 }

@@ -1,12 +1,128 @@
-//! The identity of one trial: `clients / throughput` is the sum of its parts.
+//! The identity of one trial: `clients / throughput` is the sum of its parts. Two of them are told apart here.
+//!
+//! Waits for a CPU that another program used. While one thread waits, another one runs: a thread of the benchmark that
+//! may use the same CPUs, or another program, each in proportion to its CPU time there.
+//!
+//! Time for which a CPU quota stopped the clients: a stopped thread is runnable, so the kernel counts its time in the
+//! run-queue delay of `schedstat`, together with waits for a CPU. It counts the stops themselves per CPU and not per
+//! thread (`throttled_usec` of `cpu.stat`).
 
 use super::part::{Missing, Part};
-use super::{quota, strangers, waited};
+use super::waited;
 use std::collections::{BTreeMap, BTreeSet};
+use tare_cpuset::CpuSet;
 use tare_results::captures::Captures;
-use tare_results::covariate::CLIENT_SPUN;
+use tare_results::covariate::{CLIENT_HOST, CLIENT_SPUN};
 use tare_results::metric::TPS;
-use tare_results::schema::{PlannedCondition, SampleRecord, ThreadClass, TrialRecord};
+use tare_results::schema::{PlannedCondition, SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
+
+/// CPU time of other programs on the benchmark's CPUs.
+const FOREIGN: &str = "foreign_cpu_s";
+
+/// Seconds for which the threads of one class waited for CPUs that other programs used; `clients_apart`: the clients
+/// run on another host.
+fn waited_for_strangers_s(sample: &SampleRecord, class: ThreadClass, clients_apart: bool) -> f64 {
+    let on_clients_host = clients_apart && class == ThreadClass::Client;
+    let foreign_s = foreign_s(sample, on_clients_host);
+    if foreign_s <= 0.0 {
+        return 0.0;
+    }
+    let here = |thread: &&ThreadRecord| !clients_apart || (thread.class == ThreadClass::Client) == on_clients_host;
+    let places = Places::of(sample.threads.iter().filter(here));
+    let of_class = sample.threads.iter().filter(|thread| thread.class == class);
+    of_class.map(|thread| places.waited_for_strangers_s(thread, foreign_s)).sum()
+}
+
+/// CPU time of the benchmark's threads on one host, by the CPUs that they may use.
+struct Places<'s> {
+    ran_s: BTreeMap<&'s CpuSet, f64>,
+    all: CpuSet,
+}
+
+impl<'s> Places<'s> {
+    fn of(threads: impl Iterator<Item = &'s ThreadRecord>) -> Self {
+        let (mut ran_s, mut all) = (BTreeMap::new(), CpuSet::default());
+        for thread in threads {
+            let seen: &mut f64 = ran_s.entry(&thread.allowed_cpus).or_insert_with(|| {
+                all = all.union(&thread.allowed_cpus);
+                0.0
+            });
+            *seen += thread_waited_for_strangers_s(thread);
+        }
+        Self { ran_s, all }
+    }
+
+    /// The part of a thread's waits that is due to other programs: at most the time that these ran on its CPUs.
+    fn waited_for_strangers_s(&self, thread: &ThreadRecord, foreign_s: f64) -> f64 {
+        let waited_s = thread.schedule.map_or(0.0, |spent| spent.waited_s);
+        let own = &thread.allowed_cpus;
+        let by_strangers_s = foreign_s * self.part(&self.all, own);
+        let by_own_s: f64 = self.ran_s.iter().map(|(cpus, ran_s)| ran_s * self.part(cpus, own)).sum();
+        // A thread does not wait for itself.
+        let others_s = (by_own_s - thread_waited_for_strangers_s(thread)).max(0.0) + by_strangers_s;
+        if others_s > 0.0 { (waited_s * by_strangers_s / others_s).min(by_strangers_s) } else { 0.0 }
+    }
+
+    /// Share of `cpus` that lies in `own`; an unknown set counts as all CPUs.
+    fn part(&self, cpus: &CpuSet, own: &CpuSet) -> f64 {
+        let cpus = if cpus.is_empty() { &self.all } else { cpus };
+        if cpus.is_empty() || own.is_empty() || cpus == own {
+            return 1.0;
+        }
+        cpus.intersection(own).len() as f64 / cpus.len() as f64
+    }
+}
+
+fn thread_waited_for_strangers_s(thread: &ThreadRecord) -> f64 {
+    thread.schedule.map_or(thread.user_s + thread.system_s, |spent| spent.ran_s)
+}
+
+pub(super) fn foreign_s(sample: &SampleRecord, on_clients_host: bool) -> f64 {
+    let of = |name: &str| sample.covariates.get(name).copied().filter(|s| s.is_finite()).unwrap_or(0.0).max(0.0);
+    if on_clients_host { of(&format!("{CLIENT_HOST}{FOREIGN}")) } else { of(FOREIGN) }
+}
+
+/// Covariate: seconds for which the clients' control group was stopped, summed over the CPUs on which it was.
+const STOPPED: &str = "client_throttled_s";
+/// Covariate: fraction of the quota's periods in which it was used up.
+const PERIODS: &str = "client_throttled_fraction";
+
+/// Seconds of the clients' time in one sample, summed over clients, that their quota took.
+///
+/// Every CPU on which the threads are is stopped with all threads there: `threads` per CPU. The CPUs on which they were
+/// follow from the time that was used, stopped, or used by other programs there. While the quota is used up, the kernel
+/// does not spread threads over idle CPUs; if more of them were on a CPU than on all CPUs evenly, their waits for each
+/// other are due to the quota too.
+fn quota_took_s(sample: &SampleRecord, clients: usize) -> f64 {
+    let of = |name: &str| sample.covariates.get(name).copied().filter(|value| value.is_finite() && *value > 0.0);
+    let Some(stopped_s) = of(STOPPED) else { return 0.0 };
+    let [mut ran_s, mut waited_s] = [0.0; 2];
+    let mut has_waits = true;
+    for thread in sample.threads.iter().filter(|thread| thread.class != ThreadClass::Background) {
+        ran_s += thread_waited_for_strangers_s(thread);
+        waited_s += thread.schedule.map_or(0.0, |spent| spent.waited_s);
+        has_waits &= thread.schedule.is_some();
+    }
+    let all_s = clients as f64 * sample.elapsed_s;
+    // A client and the thread that serves it take turns, so both are no more than one runnable thread. Without their
+    // waits, clients count as never asleep.
+    let runnable_s = if has_waits { all_s.min(ran_s + waited_s) } else { all_s };
+    let most_cpus_s = cpus(sample, clients) * sample.elapsed_s;
+    // Other programs use the CPUs while they are stopped, and only the rest of that keeps the threads waiting.
+    let others_s = (foreign_s(sample, false) - stopped_s).max(0.0);
+    let threads = (runnable_s / most_cpus_s.min(ran_s + stopped_s + others_s)).max(1.0);
+    let threads_evenly = (runnable_s / most_cpus_s).max(1.0);
+    let crowded_s = (threads - threads_evenly).max(0.0) * ran_s * of(PERIODS).unwrap_or(0.0).min(1.0);
+    (threads * stopped_s + crowded_s).min((runnable_s - ran_s).max(0.0))
+}
+
+/// The CPUs that the threads can use at once: at most one for each client.
+fn cpus(sample: &SampleRecord, clients: usize) -> f64 {
+    let threads = sample.threads.iter().filter(|thread| thread.class != ThreadClass::Background);
+    let allowed = threads.fold(CpuSet::default(), |all, thread| all.union(&thread.allowed_cpus));
+    let most = if allowed.is_empty() { usize::MAX } else { allowed.len() };
+    clients.min(most).max(1) as f64
+}
 
 /// Where the time of one trial's transactions went, microseconds per transaction.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,10 +226,10 @@ impl Sums {
                 *sums.spun_s.get_or_insert(0.0) += spun_s;
             }
             sums.background_s += background.map(|thread| thread.user_s + thread.system_s).sum::<f64>();
-            sums.throttled_s += quota::took_s(sample, clients);
+            sums.throttled_s += quota_took_s(sample, clients);
             let sides = [ThreadClass::Client, ThreadClass::Connection].into_iter();
             for (side, class) in sums.for_strangers_s.iter_mut().zip(sides) {
-                *side += strangers::waited_s(sample, class, trial.client_host.is_some());
+                *side += waited_for_strangers_s(sample, class, trial.client_host.is_some());
             }
         }
         sums.leave_out_spinning();

@@ -1,11 +1,97 @@
 //! Waits inside the server, from the server's counts or from observation in the capture sample. Measured samples are
 //! assumed to have the same shares.
+//!
+//! Finds waits that servers do not count, and that have no names without symbols, from the call chains that connections
+//! sleep in: waits for the flush of another commit, and for locks of InnoDB's pages.
 
-use super::chains;
 use super::part::{Missing, Part};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::captures::{Captures, LocksFile, WaitKind};
 use tare_results::waits::{CallerShare, FutexOperation, PLACES, ThreadsTime, TimeUse};
+
+/// Prefixes of functions that wait for the log, and for the other commits of a group.
+const LOG: [&str; 7] = [
+    "group_commit_lock::",
+    "log_write_up_to",
+    "log_wait_for_",
+    "MYSQL_BIN_LOG::",
+    "Commit_stage_manager::",
+    "wait_for_commit::",
+    "XLogFlush",
+];
+/// Prefixes of commit functions that have names even in programs without symbols. MariaDB continues after a commit and
+/// waits for the flush where it sends the answer.
+const COMMITS: [&str; 4] = ["ha_commit_", "trans_commit", "innobase_commit", "net_real_write"];
+/// Prefixes of functions that sleep on a futex, mostly of the C library; unnamed C library functions below them are
+/// skipped.
+const FUTEX: [&str; 8] =
+    ["syscall", "futex", "__futex_", "pthread_cond_", "___pthread_cond_", "sem_", "__new_sem_", "PGSemaphore"];
+const C_LIBRARY: &str = "[libc";
+
+/// Prefixes of functions that fetch a page of the buffer pool, and of functions inside them that wait for a lock. A
+/// wait for a page that is still being read has only the former.
+const PAGES: [&str; 4] = ["buf_page_get", "buf_page_optimistic_get", "Buf_fetch", "mtr_t::page_lock"];
+const LOCKS: [&str; 5] = ["rw_lock_", "sync_array_wait_event", "ssux_lock", "sux_lock", "block_lock"];
+
+/// Prefixes of functions that take a lock of the C or of the Rust library.
+const MUTEXES: [&str; 8] = [
+    "std::sys::sync::mutex::",
+    "std::sys::sync::rwlock::",
+    "parking_lot::raw_",
+    "pthread_mutex_",
+    "___pthread_mutex_",
+    "pthread_rwlock_",
+    "__pthread_rwlock_",
+    "___pthread_rwlock_",
+];
+
+/// Share of the threads' time for which a commit slept until another commit had flushed the log.
+fn for_other_commits(callers: &[CallerShare]) -> f64 {
+    share_of_chains(callers, waits_for_another)
+}
+
+/// Share of the threads' time for which they slept until they got the lock of a page.
+fn for_pages(callers: &[CallerShare]) -> f64 {
+    share_of_chains(callers, waits_for_a_page)
+}
+
+/// Whether the waits below a function have a part of their own.
+fn has_a_part(function: &str) -> bool {
+    begins(function, &LOG) || begins(function, &COMMITS) || begins(function, &PAGES)
+}
+
+/// Whether threads sleep below this function because they wait for a mutex or a read-write lock of a library.
+fn takes_a_lock(callers: &[CallerShare], function: &str) -> bool {
+    callers.iter().any(|one| {
+        let mut functions = one.chain.split(';').skip_while(|name| *name != function);
+        functions.any(|name| begins(name, &MUTEXES))
+    })
+}
+
+fn share_of_chains(callers: &[CallerShare], is_meant: fn(&str) -> bool) -> f64 {
+    callers.iter().filter(|one| is_meant(&one.chain)).map(|one| one.fraction).sum()
+}
+
+fn begins(function: &str, with: &[&str]) -> bool {
+    with.iter().any(|beginning| function.starts_with(beginning))
+}
+
+fn waits_for_another(chain: &str) -> bool {
+    let mut nearest = chain.rsplit(';').skip_while(|function| function.starts_with(C_LIBRARY));
+    // A thread that writes and flushes the log itself does not sleep on a futex.
+    if !nearest.next().is_some_and(|function| begins(function, &FUTEX)) {
+        return false;
+    }
+    let mut callers = nearest.skip_while(|function| begins(function, &FUTEX));
+    // Other locks within a commit have their own names, or the names of their callers.
+    let named = callers.clone().find(|function| !function.starts_with('['));
+    named.is_some_and(|name| begins(name, &COMMITS)) || callers.any(|function| begins(function, &LOG))
+}
+
+fn waits_for_a_page(chain: &str) -> bool {
+    let mut functions = chain.split(';');
+    functions.any(|function| begins(function, &PAGES)) && functions.any(|function| begins(function, &LOCKS))
+}
 
 /// InnoDB's count of the time of waits for row locks, milliseconds.
 const ROW_LOCK_TIME: &str = "Innodb_row_lock_time";
@@ -44,7 +130,7 @@ pub(super) fn add(
     let callers = captures.and_then(Captures::callers).map(|(_, callers)| callers).unwrap_or_default();
     let mut unnamed = (seen.map_or(1.0, |seen| share(seen, &UNNAMED)) - in_locks).max(0.0);
     if !locks.is_some_and(reports_pages) {
-        let of_pages = taken(&mut unnamed, chains::for_pages(callers));
+        let of_pages = taken(&mut unnamed, for_pages(callers));
         parts.extend((of_pages > 0.0).then(|| (Part::Lock(PAGE_LOCKS.to_owned()), us * of_pages)));
     }
     // A server counts a wait until its thread has a CPU again, so its count may include waits for a CPU, but never more
@@ -54,7 +140,7 @@ pub(super) fn add(
         [TimeUse::Flush, TimeUse::WaitedForCpu].map(|time| seen.map_or(0.0, |seen| share(seen, &[time])));
     // Includes the thread's own flushes.
     let log = by_part.get(&Part::Flush).copied().unwrap_or(0.0).min(flushed + unnamed + waited_for_cpu);
-    let for_others = taken(&mut unnamed, (log - flushed).max(chains::for_other_commits(callers)));
+    let for_others = taken(&mut unnamed, (log - flushed).max(for_other_commits(callers)));
     let log = log.max(flushed + for_others);
     waited_for_cpu = (waited_for_cpu - (log - flushed - for_others)).max(0.0);
     by_part.insert(Part::Flush, log);
@@ -97,13 +183,12 @@ fn named_futexes(seen: &ThreadsTime, callers: &[CallerShare]) -> BTreeMap<String
     let mut futexes = BTreeMap::new();
     for part in seen.parts.iter().filter(|part| part.time == TimeUse::SharedFutex && part.fraction > 0.0) {
         let caller = part.caller.as_deref().filter(|caller| !caller.starts_with('['));
-        if caller.is_some_and(chains::has_a_part) {
+        if caller.is_some_and(has_a_part) {
             continue;
         }
         let symbol = part.on.as_deref().filter(|on| !on.starts_with('[') && !PLACES.contains(on));
         // A condition variable in allocated memory may be anything; a mutex is a lock.
-        let is_mutex =
-            |caller: &&str| part.operation == Some(FutexOperation::Wait) || chains::takes_a_lock(callers, caller);
+        let is_mutex = |caller: &&str| part.operation == Some(FutexOperation::Wait) || takes_a_lock(callers, caller);
         let caller = caller.filter(is_mutex);
         let name = symbol.map(str::to_owned).or_else(|| caller.map(|caller| format!("{caller}{BY_CALLER}")));
         if let Some(name) = name {

@@ -1,11 +1,12 @@
-//! Suspects: possible reasons for the difference between A and B, from time parts and counts.
+//! Suspects: possible reasons for the difference between A and B, from time parts and counts. CPU time in the memory
+//! allocator is one, from the profile.
 
-use super::accused::{Accused, us_of};
+use super::functions::profiled_us;
 use super::model::{Cause, PartChange, TimeChange};
 use super::prove::{Known, experiment};
-use super::suspect::Suspect;
+use super::suspect::{Accused, Suspect, us_of};
 use super::trials::Trials;
-use super::{allocator, memory, unnamed};
+use super::unnamed;
 use crate::time::{PAGE_LOCKS, Part, TrialTime};
 use tare_results::Results;
 use tare_results::captures::WaitKind;
@@ -56,15 +57,15 @@ pub(super) fn causes(
 fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], whole_us: f64, given: &Given<'_, '_>) -> Vec<Accused> {
     let plain = |suspect: Suspect, of: &[Part]| Accused::plain(trials, suspect, of);
     // Before the server's own work, of which it is a possible reason.
-    let mut accused: Vec<Accused> = memory::remote(trials).into_iter().collect();
+    let mut accused: Vec<Accused> = unnamed::remote_memory(trials).into_iter().collect();
     accused.extend([
         plain(Suspect::RowLock, &[Part::RowLock]),
         Accused { time: shortage(trials, whole_us), ..plain(Suspect::CpuShortage, &WAITS) },
         plain(Suspect::ClientBound, &[Part::ClientUser]),
     ]);
-    accused.extend(allocator::work(trials, given.results));
+    accused.extend(allocator_work(trials, given.results));
     // After the server's own work, because the use of other memory may be a consequence of that work.
-    accused.extend(memory::huge_pages(trials).into_iter().chain(memory::tlb_misses(trials)));
+    accused.extend(unnamed::huge_pages(trials).into_iter().chain(unnamed::tlb_misses(trials)));
     accused.extend(parts.iter().filter_map(|change| match &change.part {
         Part::Lock(name) => Some(plain(lock(given.results, name), std::slice::from_ref(&change.part))),
         Part::Futex(name) => Some(plain(Suspect::GlobalLock(name.clone()), std::slice::from_ref(&change.part))),
@@ -99,4 +100,75 @@ fn shortage(trials: &Trials<'_, '_>, whole_us: f64) -> Shift {
     let (waited, worked) = (all(&WAITS), all(&Part::WORK));
     let proportion = if worked > 0.0 { waited / worked } else { 0.0 };
     trials.shift(&|time: &TrialTime<'_>| us_of(time, &WAITS) - proportion * us_of(time, &Part::WORK))
+}
+
+/// Minimum share of the allocator in the difference of the server's work for a separate suspect.
+const WORTH: f64 = 0.1;
+/// Allocation functions of C and C++.
+const FUNCTIONS: [&str; 12] = [
+    "malloc",
+    "calloc",
+    "realloc",
+    "free",
+    "cfree",
+    "memalign",
+    "aligned_alloc",
+    "posix_memalign",
+    "operator new",
+    "operator new[]",
+    "operator delete",
+    "operator delete[]",
+];
+/// Name prefixes: glibc's internal functions, including waits for the lock of an arena; functions of other allocators,
+/// and their libraries without symbols.
+const BEGINNINGS: [&str; 19] = [
+    "__libc_malloc",
+    "__libc_calloc",
+    "__libc_realloc",
+    "__libc_free",
+    "__GI___libc_malloc",
+    "__GI___libc_free",
+    "_int_malloc",
+    "_int_realloc",
+    "_int_free",
+    "_int_memalign",
+    "malloc_consolidate",
+    "unlink_chunk",
+    "__lll_lock_wait_private",
+    "je_",
+    "tc_",
+    "tcmalloc::",
+    "[libjemalloc",
+    "[libtcmalloc",
+    "[libmimalloc",
+];
+
+/// The server's user time, with the allocator's part as a separate suspect if it explains some of the difference.
+fn allocator_work(trials: &Trials<'_, '_>, results: [&Results; 2]) -> Vec<Accused> {
+    let whole = Accused::plain(trials, Suspect::ServerWork, &[Part::ServerUser]);
+    let Some([a, b]) = trials.each(results, allocator_us) else { return vec![whole] };
+    let time = trials.shift_of(&a, &b);
+    let share = time.value / whole.time.value;
+    if share.is_nan() || share < WORTH {
+        return vec![whole];
+    }
+    let others = |times: &[TrialTime<'_>], us: &[f64]| -> Vec<f64> {
+        times.iter().zip(us).map(|(time, us)| time.part(&Part::ServerUser) - us).collect()
+    };
+    let rest = Accused { time: trials.shift_of(&others(trials.a, &a), &others(trials.b, &b)), ..whole };
+    vec![Accused { suspect: Suspect::Allocator, time, counts: None, counts_p: None }, rest]
+}
+
+/// CPU time inside the allocator's functions, microseconds per transaction; none without a profile.
+fn allocator_us(time: &TrialTime<'_>, results: &Results) -> Option<f64> {
+    let cpu_us = profiled_us(time, results)?;
+    let profile = results.captures.get(&(time.trial.trial, time.trial.attempt))?.profile.as_ref()?;
+    let own = profile.symbols.iter().filter(|symbol| is_of_an_allocator(&symbol.symbol));
+    Some(cpu_us * own.map(|symbol| symbol.self_fraction).sum::<f64>())
+}
+
+fn is_of_an_allocator(symbol: &str) -> bool {
+    // Symbols may have a library version, as in `cfree@GLIBC_2.2.5`.
+    let name = symbol.split_once('@').map_or(symbol, |(name, _)| name);
+    FUNCTIONS.contains(&name) || BEGINNINGS.iter().any(|beginning| symbol.starts_with(beginning))
 }

@@ -3,7 +3,7 @@
 use super::model::{PartChange, TimeChange, Times, Why, WhyError};
 use super::prove::Known;
 use super::trials::{FALSE_DISCOVERIES, Trials};
-use super::{causes, events, named, sleeps};
+use super::{causes, functions, trials};
 use crate::captures;
 use crate::collect::{self, ConditionTrials};
 use crate::compare::{self, CompareError, Origin, Side};
@@ -12,7 +12,7 @@ use crate::lines;
 use crate::time::{self, ConditionTime, Part, TrialTime};
 use std::collections::BTreeSet;
 use tare_results::Results;
-use tare_results::hardware::Hardware;
+use tare_results::events::Hardware;
 use tare_stats::multiple::benjamini_yekutieli;
 use tare_stats::ratio::{Design, Shift};
 
@@ -98,10 +98,10 @@ fn between(
         undisturbed: undisturbed.as_ref().map(TimeChange::of),
         parts,
         not_explained,
-        sleeps: sleeps::sleeps(&trials, both),
-        functions: named::functions(&trials, both),
-        statements: named::statements(&trials),
-        events: events::events(&trials),
+        sleeps: functions::sleeps(&trials, both),
+        functions: functions::functions(&trials, both),
+        statements: functions::statements(&trials),
+        events: trials::events(&trials),
         lines: [&times_a, &times_b].map(|side| lines::summary(side.iter().map(|time| time.trial))),
         unnamed: unnamed.into_iter().flatten().max_by(|a, b| a.fraction.total_cmp(&b.fraction)),
         hardware: both.iter().find_map(|results| Hardware::of(&results.environment.as_ref()?.settings)),

@@ -1,19 +1,18 @@
 //! Results of a comparison of two transaction times.
 
-use super::changes::Changes;
-use super::events::EventChange;
 use super::prove::Experiment;
 use super::suspect::Suspect;
+use super::trials::{Changes, EventChange};
 use crate::captures::{CaptureSummary, Unnamed};
 use crate::compare::{CompareError, JoinedBy};
+use crate::confidence;
 use crate::confidence::CONFIDENCE;
 use crate::differences::Difference;
-use crate::ends;
 use crate::lines::LinesSummary;
 use crate::time::{ConditionTime, Part};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use tare_results::hardware::Hardware;
+use tare_results::events::Hardware;
 use tare_stats::Interval;
 use tare_stats::ratio::Shift;
 
@@ -89,7 +88,7 @@ pub struct TimeChange {
     /// In microseconds per transaction.
     pub us: f64,
     /// 95% interval; none if a side has a single trial.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     /// Whether the trials show a difference, at 95%.
     pub shown: bool,
@@ -142,7 +141,7 @@ pub struct PartChange {
     /// B - A, microseconds per transaction.
     pub us: f64,
     /// 95% interval for this part alone.
-    #[serde(flatten, serialize_with = "ends::ci")]
+    #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     /// Share of the own difference of A and B ([`Why::own`]); negative if it has the opposite sign. None if that
     /// difference is not shown, and none for the time of other programs if the own difference excludes it.

@@ -1,9 +1,12 @@
-//! Possible reasons for a difference in transaction time.
+//! Possible reasons for a difference in transaction time, each with its time and counts before all are tested
+//! together.
 
-use crate::time::Part;
+use super::trials::{Counts, Trials};
+use crate::time::{Part, TrialTime};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use strum::IntoStaticStr;
+use tare_stats::ratio::Shift;
 
 #[derive(Debug, Clone, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
@@ -76,4 +79,32 @@ impl Serialize for Suspect {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(self.kind())
     }
+}
+
+pub(super) struct Accused {
+    pub suspect: Suspect,
+    pub time: Shift,
+    pub counts: Option<[f64; 2]>,
+    /// P-value of the difference of the counts; none for a suspect that is identified by its time alone.
+    pub counts_p: Option<f64>,
+}
+
+impl Accused {
+    /// A suspect that is identified by the time of these parts alone.
+    pub(crate) fn plain(trials: &Trials<'_, '_>, suspect: Suspect, of: &[Part]) -> Self {
+        Self { suspect, time: sum(trials, of), counts: None, counts_p: None }
+    }
+
+    /// Adds the counts in A and in B, and the test of their difference.
+    pub(crate) fn counted(self, (counts, found): Counts) -> Self {
+        Self { counts: Some(counts), counts_p: Some(found.p_value), ..self }
+    }
+}
+
+pub(super) fn sum(trials: &Trials<'_, '_>, of: &[Part]) -> Shift {
+    trials.shift(&|time: &TrialTime<'_>| us_of(time, of))
+}
+
+pub(super) fn us_of(time: &TrialTime<'_>, of: &[Part]) -> f64 {
+    of.iter().map(|part| time.part(part)).sum()
 }

@@ -4,9 +4,9 @@ use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use std::collections::BTreeMap;
 use tare_findings::mode::{InCommon, Shared};
+use tare_findings::places::{FULLEST_NODE, Feature, features, threads_table};
 use tare_findings::summarize;
 use tare_findings::summary::Summary;
-use tare_findings::threads::{FULLEST_NODE, Feature, features, table};
 use tare_results::Results;
 use tare_results::schema::{Environment, SCHEMA, ThreadClass, ThreadRecord, TrialRecord};
 use tare_topology::Machine;
@@ -47,7 +47,7 @@ fn counts_of_any_size_are_added() {
     let mut record = seated(0, 1000.0, &[(0, 1)]);
     record.samples[0].threads[0].seen_cpus = BTreeMap::from([(0, u64::MAX), (1, u64::MAX)]);
     record.samples.push(record.samples[0].clone());
-    let rows = table(&[&record]);
+    let rows = threads_table(&[&record]);
     assert_eq!(rows[0].seen, BTreeMap::from([(0, 0.5), (1, 0.5)]));
     assert_eq!(features(&record, None)["client thread 0"], Feature::Word("mostly on CPU 0".to_owned()));
 }

@@ -4,7 +4,7 @@ use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use crate::rates::{Limit, Rate, Rows, requested};
 use tare_findings::summarize;
-use tare_findings::warm_up_by::{WarmUpBy, by_level};
+use tare_findings::warm_up::{WarmUpBy, warm_up_by_level};
 
 /// "Improving the Stability of MySQL Single-Threaded Benchmarks": about eight runs with the adaptive hash index, none
 /// without it.
@@ -23,7 +23,7 @@ fn found(runs_of_index: [usize; 2]) -> Option<WarmUpBy> {
         }
     }
     let summary = summarize(&results("spread", trials));
-    by_level(&summary.warm_up, &summary.conditions)
+    warm_up_by_level(&summary.warm_up, &summary.conditions)
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::axis::{Axis, px, through};
 use super::marks::{self, End, Frame};
 use maud::{Markup, html};
-use tare_findings::distributions::{Distribution, Percentile};
+use tare_findings::latencies::{Distribution, Percentile};
 
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 282.0;

@@ -8,7 +8,7 @@ use super::axis::px;
 use super::machine_view::{BoxKind, MachineBox};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
-use tare_findings::threads::{ThreadSummary, main_cpu};
+use tare_findings::places::{ThreadSummary, main_cpu};
 use tare_results::schema::ThreadClass;
 use tare_text::percent;
 

@@ -95,8 +95,7 @@ fn mark(search: &SearchRecord, place: usize, step: &StepRecord, x: &Axis, y: &Ax
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_results::client_limit::ClientLimit;
-    use tare_results::search::Slo;
+    use tare_results::search::{ClientLimit, Slo};
 
     fn step(requested_tps: f64, value: Option<f64>, limit: Option<Limit>) -> StepRecord {
         let met = limit.is_none() && value.is_some();

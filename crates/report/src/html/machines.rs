@@ -10,8 +10,7 @@ use maud::{Markup, html};
 use tare_findings::collect::{self, ConditionTrials};
 use tare_findings::condition::MetricSummary;
 use tare_findings::hosts::HostRow;
-use tare_findings::nodes::NodeSummary;
-use tare_findings::threads::{self, ThreadSummary};
+use tare_findings::places::{self, NodeSummary, ThreadSummary};
 use tare_results::schema::{ThreadClass, TrialRecord};
 use tare_text::{count, decimal, percent};
 
@@ -44,7 +43,7 @@ pub(super) fn drawings(page: &Page<'_>) -> Option<Markup> {
     let groups: Vec<Group<'_>> = page.conditions.iter().flat_map(|condition| groups(page, condition)).collect();
     let drawn: Vec<(&Group<'_>, Vec<ThreadSummary>)> = groups
         .iter()
-        .map(|group| (group, threads::table(&group.trials)))
+        .map(|group| (group, places::threads_table(&group.trials)))
         .map(|(group, mut threads)| {
             threads.retain(|thread| group.clients_elsewhere().is_none() || thread.class != ThreadClass::Client);
             (group, threads)
@@ -112,8 +111,12 @@ fn nearest_mode(summary: &MetricSummary, mean: f64) -> Option<usize> {
 }
 
 pub(super) fn threads(page: &Page<'_>) -> Option<Markup> {
-    let tables: Vec<(&str, Vec<ThreadSummary>)> =
-        page.conditions.iter().map(|c| (c.name, threads::table(&c.ok))).filter(|(_, rows)| !rows.is_empty()).collect();
+    let tables: Vec<(&str, Vec<ThreadSummary>)> = page
+        .conditions
+        .iter()
+        .map(|c| (c.name, places::threads_table(&c.ok)))
+        .filter(|(_, rows)| !rows.is_empty())
+        .collect();
     let per_condition = (THREAD_ROWS / tables.len().max(1)).clamp(2, THREADS);
     let scheduled = tables.iter().any(|(_, rows)| rows.iter().any(|row| row.schedule.is_some()));
     (!tables.is_empty()).then(|| {

@@ -13,7 +13,7 @@ use crate::words::{suspects, trials, why as words};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use tare_findings::client_limit::LongestStall;
-use tare_findings::distributions::Distribution;
+use tare_findings::latencies::Distribution;
 use tare_findings::time::{self, ConditionTime, Part};
 use tare_findings::why;
 use tare_results::schema::{SampleRecord, TrialRecord};

@@ -10,9 +10,9 @@ use crate::words::{self, between};
 use maud::{Markup, html};
 use tare_findings::condition::{ConditionSummary, MetricSummary};
 use tare_findings::factors::words_of;
-use tare_findings::grid::{GridCell, PlacementGrid, place_words};
 use tare_findings::mode::Middle;
-use tare_findings::probe_rows::{self, ProbeRow};
+use tare_findings::placement::{GridCell, PlacementGrid, place_words};
+use tare_findings::summary::{self, ProbeRow};
 use tare_text::percent;
 
 /// Maximum rows of the table of all metrics; for a study of many conditions `tare show --json` has the rest.
@@ -167,7 +167,7 @@ fn grid_cell(page: &Page<'_>, grid: &PlacementGrid, found: &GridCell, scale: &Sc
 }
 
 pub(super) fn probes(page: &Page<'_>) -> Option<Markup> {
-    let rows = probe_rows::rows(page.summary);
+    let rows = summary::probe_rows(page.summary);
     let first = rows.first()?;
     let scale = Scale::new(&first.metric.unit, rows.iter().map(|row| row.metric.max).fold(0.0, f64::max), 4);
     let by = rows.iter().find_map(|row| row.adjusted).map(|found| found.probe.clone());

@@ -9,9 +9,9 @@ use crate::words::between;
 use crate::words::find::shown_interval;
 use tare_findings::condition::{ConditionSummary, MetricSummary, Spread};
 use tare_findings::effects::Effect;
-use tare_findings::probe_rows::{self, ProbeRow};
-use tare_findings::spread_from::SpreadSource;
+use tare_findings::spread::SpreadSource;
 use tare_findings::summary::Summary;
+use tare_findings::summary::{self, ProbeRow};
 use tare_results::metric::Better;
 use tare_stats::Interval;
 use tare_text::percent;
@@ -148,7 +148,7 @@ impl Statistic {
 
 /// One row per condition; `None` without probes.
 pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {
-    let rows: Vec<ProbeRow<'_>> = probe_rows::rows(summary);
+    let rows: Vec<ProbeRow<'_>> = summary::probe_rows(summary);
     let first = rows.first()?;
     let by = rows.iter().find_map(|row| row.adjusted).map(|found| format!("mean at the same {}", found.probe));
     let mut heads = vec!["condition", "between"];

@@ -7,7 +7,7 @@ use crate::figures::{Scale, times};
 use serde::Serialize;
 use tare_findings::answer::spread_from as spread_source;
 use tare_findings::factors::words_of;
-use tare_findings::spread_from::{SpreadFrom, SpreadSources};
+use tare_findings::spread::{SpreadFrom, SpreadSources};
 use tare_findings::verdict::{
     Alone, Answer, Disturbed, Estimate, LessStep, Moved, MovedAlone, Range, Ranked, Selected, Tested, Untested,
     Verdict, Without,

@@ -4,7 +4,7 @@ use super::find::shown_interval;
 use super::terms::{first_that_fits, interval_of_change, phrase};
 use super::trials;
 use crate::figures::{Scale, change, changes_of};
-use tare_findings::compare::rows::word;
+use tare_findings::compare::groups::word;
 use tare_findings::compare::{
     AgainstFirst, Change, Comparison, JoinedBy, Losses, Lost, ManyComparison, MetricComparison, Note, Sessions, Verdict,
 };

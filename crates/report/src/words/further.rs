@@ -9,7 +9,7 @@ use tare_findings::condition::{ConditionSummary, MetricSummary};
 use tare_findings::mode::ModesTested;
 use tare_findings::summary::Summary;
 use tare_findings::verdict::Verdict;
-use tare_findings::warm_up_by::by_level;
+use tare_findings::warm_up::warm_up_by_level;
 use tare_results::Results;
 use tare_results::metric;
 use tare_text::{list, percent};
@@ -30,7 +30,7 @@ pub fn further(summary: &Summary, results: &Results) -> Vec<String> {
     all.extend(summary.dropped.as_ref().map(trials::dropped));
     all.extend(queries::plans_between(&summary.plans));
     all.extend(queries::warm_up(&summary.warm_up));
-    all.extend(by_level(&summary.warm_up, &summary.conditions).map(|by| queries::warm_up_by_level(&by)));
+    all.extend(warm_up_by_level(&summary.warm_up, &summary.conditions).map(|by| queries::warm_up_by_level(&by)));
     let decision = results.plan.as_ref().and_then(|plan| plan.decision.as_ref());
     all.extend(decision.map(|decision| decision.reason.clone()));
     all.extend(summary.not_adjusted.as_ref().map(refusal));

@@ -4,7 +4,7 @@ use super::terms::{first_that_fits, interval_of_change, interval_of_ratio, joine
 use super::{by_load, find, not_shown};
 use crate::figures::{Scale, divide_as_printed, figure, times};
 use tare_findings::factors::number_of;
-use tare_findings::spread_from::ByChance;
+use tare_findings::spread::ByChance;
 use tare_findings::verdict::{Alone, Apart, LevelsOf, Measured, Moved, Range, Ranked, Untested, Verdict};
 use tare_stats::Interval;
 use tare_text::{count, percent, was};
@@ -260,7 +260,7 @@ fn level_of<'n>(name: &'n str, factors: &[String]) -> &'n str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_findings::term::{Second, Term, TermFactor};
+    use tare_findings::factors::{Second, Term, TermFactor};
     use tare_findings::verdict::Tested;
     use tare_stats::blocks::{Analysis, Spread};
 

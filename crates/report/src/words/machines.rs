@@ -3,9 +3,9 @@
 use crate::figures::{change, changes};
 use std::collections::BTreeMap;
 use tare_findings::collect::ConditionTrials;
-use tare_findings::distance::{Cost, DistanceCost, PER_NS};
 use tare_findings::factors::words_of;
 use tare_findings::hosts::{HostRow, Hosts};
+use tare_findings::placement::{Cost, DistanceCost, PER_NS};
 use tare_results::covariate::CLIENT_HOST;
 use tare_results::schema::ClientHost;
 use tare_text::{count, decimal, percent};

@@ -3,8 +3,7 @@
 use super::find;
 use super::terms::{first_that_fits, interval_of_change, interval_of_ratio, query, small_change};
 use crate::figures::times;
-use tare_findings::factors::number_of;
-use tare_findings::term::{Extremes, Term};
+use tare_findings::factors::{Extremes, Term, number_of};
 use tare_findings::verdict::{Moved, MovedAlone, OfLoad, Verdict};
 use tare_text::list;
 
@@ -94,7 +93,7 @@ fn denied(sentences: &[String], alone: &[MovedAlone]) -> String {
 mod tests {
     use super::*;
     use crate::words::headline::headline;
-    use tare_findings::term::TermFactor;
+    use tare_findings::factors::TermFactor;
     use tare_findings::verdict::{Measured, Tested};
     use tare_stats::Interval;
     use tare_stats::blocks::{Analysis, Spread};

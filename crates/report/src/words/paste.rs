@@ -1,7 +1,7 @@
 //! The lines that configure a server like a condition: numactl, a systemd unit, the engine's option file.
 
 use std::collections::BTreeMap;
-use tare_findings::used::Used;
+use tare_findings::places::Used;
 use tare_results::schema::PlannedCondition;
 use tare_topology::MemoryPolicy;
 

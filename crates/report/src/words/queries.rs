@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use tare_findings::collect::is_usable;
 use tare_findings::plans::{PlanTrials, PlanUse, QueryPlans};
+use tare_findings::warm_up::WarmUpBy;
 use tare_findings::warm_up::{WARM, WarmUp};
-use tare_findings::warm_up_by::WarmUpBy;
-use tare_results::settled::SettledRecord;
+use tare_results::server::SettledRecord;
 use tare_results::{Results, metric};
 use tare_text::{count, decimal, list, percent};
 

@@ -1,7 +1,7 @@
 //! Sentences on searches for the highest rate under a service-level objective.
 
 use crate::figures::figure;
-use tare_findings::searches::{FEWEST_BEYOND, SearchNotes};
+use tare_findings::latencies::{FEWEST_BEYOND, SearchNotes};
 use tare_results::search::{Limit, SearchRecord, StepRecord};
 use tare_text::count;
 

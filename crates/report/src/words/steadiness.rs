@@ -3,8 +3,8 @@
 
 use crate::figures::chance;
 use tare_findings::condition::{ConditionSummary, Spread};
+use tare_findings::probes::{OfProbe, Weight};
 use tare_findings::summary::Summary;
-use tare_findings::weight::{OfProbe, Weight};
 use tare_results::metric;
 use tare_stats::worth::Advice;
 use tare_text::{count, list, percent};

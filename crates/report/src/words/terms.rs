@@ -6,7 +6,7 @@ use crate::figures::{Scale, change, changes_of, figure, times_between};
 use std::collections::HashMap;
 use tare_findings::factors::words_of;
 use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide, Shared};
-use tare_findings::threads::{FULLEST_NODE, PAIRS};
+use tare_findings::places::{FULLEST_NODE, PAIRS};
 use tare_findings::verdict::Measured;
 use tare_results::metric::Better;
 pub(super) use tare_results::metric::short as query;

@@ -8,11 +8,10 @@ use std::path::Path;
 use tare_findings::collect::{self, is_usable};
 use tare_findings::state::{self, State};
 use tare_findings::summary::Summary;
-use tare_results::Results;
 use tare_results::metric::TPS;
 use tare_results::pairs::{Stop, clients_differ};
 use tare_results::schema::{Outcome, Plan, TrialRecord};
-use tare_results::statement_errors;
+use tare_results::{Results, steps};
 use tare_text::{count, list, percent, was};
 
 /// Maximum reasons listed; the rest are counted.
@@ -126,7 +125,7 @@ fn counted_errors(results: &Results) -> Option<String> {
         for sample in &trial.samples {
             *done += sample.metrics.get(TPS.name()).map_or(0.0, |tps| tps * sample.elapsed_s);
             for (name, count) in &sample.covariates {
-                let Some(class) = statement_errors::ended_a_transaction(name) else { continue };
+                let Some(class) = steps::ended_a_transaction(name) else { continue };
                 *errors.entry(class).or_default() += count;
             }
         }

@@ -11,8 +11,7 @@ use tare_findings::time::{BY_CALLER, ConditionTime, Counted, EventMean, EventSid
 use tare_findings::why::{Changes, NamedChange, PartChange, Times, Why};
 use tare_results::cache_lines::NO_SAMPLING;
 use tare_results::captures::{CALLERS, LOCKS, PROFILE, STATUS, WAITS, WAKES};
-use tare_results::events::EVENTS;
-use tare_results::hardware::Hardware;
+use tare_results::events::{EVENTS, Hardware};
 use tare_stats::blocks::are_few;
 use tare_text::{count, list, percent};
 

@@ -9,7 +9,7 @@
 //! A block belongs to one shard and is run completely by one machine, so that no comparison crosses machines.
 
 use crate::error::{DirectoryError, ReadError};
-use crate::lists::{Limited, OutOfRange};
+use crate::limits::{Limited, OutOfRange};
 use crate::place::{Place, folder};
 use crate::schema::{Plan, SCHEMA};
 use crate::store::{Directory, Writer};

@@ -12,10 +12,8 @@ mod merge;
 #[cfg(test)]
 mod merge_tests;
 mod parts;
-mod read;
 
 pub use layout::{Sharded, TakenShard};
-pub use merge::{Merged, merge};
+pub(crate) use merge::read;
+pub use merge::{Merged, aside_words, merge};
 pub use parts::{ShardState, finished_blocks, repair, states};
-pub use read::aside_words;
-pub(crate) use read::read;

@@ -1,15 +1,13 @@
 //! Compares conditions that ran in blocks, by least squares with a block effect. Blocks that lost a trial contribute
 //! their remaining trials.
 
-mod analysis;
+mod contrast;
 mod fit;
 mod model;
 mod residuals;
-mod spread;
-mod table;
 
-pub use analysis::{Analysis, Spread};
-pub use model::{Contrast, FEWEST_BLOCKS, Model, TWO_TRIALS, are_few, level, shared_p_values};
-pub(crate) use model::{two_sided_limit, upper_tail};
+pub use contrast::{Analysis, Contrast, Spread, TWO_TRIALS, are_few, level};
+pub(crate) use contrast::{two_sided_limit, upper_tail};
+pub use fit::Condition;
+pub use model::{FEWEST_BLOCKS, Model, shared_p_values};
 pub(crate) use residuals::Residuals;
-pub use table::Condition;

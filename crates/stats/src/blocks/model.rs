@@ -1,20 +1,14 @@
-//! Contrasts of conditions, with their standard errors.
+//! The model of conditions with or without blocks, from which their contrasts are computed.
 
-use super::analysis::{Analysis, Spread};
-use super::fit::{Effects, Fit, MOST_CONDITIONS, value_of};
-use super::spread::{Spreads, noisiest};
-use super::table::{Condition, Table};
+use super::contrast::{Analysis, Contrast, Spread, are_few, in_errors, two_sided};
+use super::fit::{Condition, Effects, Fit, MOST_CONDITIONS, Table, value_of};
+use super::residuals::{Spreads, noisiest};
 use crate::descriptive::{mean, std_dev};
-use crate::quantiles::{t_two_sided, t_upper_tail};
-use crate::welch;
+use crate::quantiles;
 
 /// With fewer blocks no test detects that one condition varies ten times as much: a pooled variance alone decides
 /// nothing then, see [`Contrast::pooled`].
 pub const FEWEST_BLOCKS: usize = 5;
-/// Factor on p-values from two trials, which have one degree of freedom. If trials have two modes, both trials of one
-/// condition are in one mode and both of another in the other in up to 12.5% of studies. With this factor, modes a
-/// hundred standard deviations apart are taken for a difference in at most 2% of studies.
-pub const TWO_TRIALS: f64 = 20.0;
 /// With fewer trials of a condition no variances are pooled.
 const FEWEST_TRIALS: usize = 3;
 /// Largest number of jackknife groups. With at most this many blocks each group is one block. Each group is a fit of
@@ -22,56 +16,6 @@ const FEWEST_TRIALS: usize = 3;
 const MOST_LEFT_OUT: usize = 500;
 /// Differences below this rounding error count as 0, in units of the largest value.
 const ROUNDING: f64 = 1e-13;
-
-/// A contrast: a weighted sum of conditions whose weights sum to 0.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Contrast {
-    /// Its value, in the unit of the trials.
-    pub value: f64,
-    /// Its standard error, in the same unit.
-    pub se: f64,
-    /// Degrees of freedom of the standard error.
-    pub df: f64,
-    /// With few blocks, where `se` is that of the contrast's own differences between blocks: the standard error from
-    /// the variance pooled over all conditions, and its degrees of freedom. A difference must be significant by both.
-    /// Differences of two or three blocks may agree by chance, most of all where trials have two modes; the pooled
-    /// variance may be too small for one noisy condition.
-    pub pooled: Option<(f64, f64)>,
-    /// Whether `se` is that of few trials without blocks, see [`are_few`].
-    pub few: bool,
-}
-
-/// Whether conditions have fewer than three trials on average. Without blocks too, their p-values are then those of two
-/// trials, because trials of two modes are often divided between the conditions by chance.
-pub fn are_few(trials: impl IntoIterator<Item = usize>) -> bool {
-    let (conditions, trials) = trials.into_iter().fold((0, 0), |(conditions, all), n| (conditions + 1, all + n));
-    trials < 3 * conditions
-}
-
-impl Contrast {
-    /// The value in units of the standard error by which many contrasts are tested together: the pooled one, if there
-    /// is one; and its degrees of freedom.
-    pub fn statistic(&self) -> (f64, f64) {
-        let (se, df) = self.pooled.unwrap_or((self.se, self.df));
-        (in_errors(self.value, se), df)
-    }
-
-    /// Two-sided p-value of no difference, [`TWO_TRIALS`] times as large from two trials; to be adjusted for the number
-    /// of contrasts that are tested together.
-    pub fn p_value(&self) -> f64 {
-        let (statistic, df) = self.statistic();
-        two_sided(statistic, df, self.few && self.pooled.is_none())
-    }
-
-    /// With few blocks, the p-value by the contrast's own differences between blocks, one of `tests` that are made
-    /// together. It is there for a condition that is noisier than the rest. All contrasts with that condition depend on
-    /// the same trials, so the factor is only the square root of the number of tests: about as small as keeps the rate
-    /// where one of up to 14 conditions is ten times as noisy as the others.
-    pub fn own_p_value(&self, tests: usize) -> Option<f64> {
-        let factor = (tests as f64).sqrt().ceil();
-        self.pooled.map(|_| (factor * two_sided(in_errors(self.value, self.se), self.df, self.few)).min(1.0))
-    }
-}
 
 /// The p-values of the differences of separate pairs of conditions, each with whether it ran in blocks, by one variance
 /// pooled over all pairs. With fewer than [`FEWEST_BLOCKS`] trials per condition a difference must be significant by
@@ -94,33 +38,6 @@ fn pooled_p_values(contrasts: &[Contrast]) -> Vec<f64> {
     let variance = contrasts.iter().map(|own| own.se * own.se * blocks(own) * own.df / df).sum::<f64>();
     let of = |own: &Contrast| two_sided(in_errors(own.value, (variance / blocks(own)).sqrt()), df, false);
     contrasts.iter().map(of).collect()
-}
-
-fn in_errors(value: f64, se: f64) -> f64 {
-    match value.abs() {
-        0.0 => 0.0,
-        value if se > 0.0 => value / se,
-        _ => f64::INFINITY,
-    }
-}
-
-fn two_sided(statistic: f64, df: f64, few: bool) -> f64 {
-    (2.0 * upper_tail(statistic, df, few || df < 2.0)).min(1.0)
-}
-
-/// P(T > statistic), of few trials with one degree of freedom and [`TWO_TRIALS`] times.
-pub(crate) fn upper_tail(statistic: f64, df: f64, few: bool) -> f64 {
-    if few { TWO_TRIALS * t_upper_tail(statistic, 1.0) } else { t_upper_tail(statistic, df) }
-}
-
-/// The statistic at which twice [`upper_tail`] is 1 - `confidence`.
-pub(crate) fn two_sided_limit(confidence: f64, df: f64, few: bool) -> f64 {
-    t_two_sided(level(confidence, few), if few { 1.0 } else { df })
-}
-
-/// The confidence level of an interval that decides like a test with this `confidence`; `few` as in [`are_few`].
-pub fn level(confidence: f64, few: bool) -> f64 {
-    if few { 1.0 - (1.0 - confidence) / TWO_TRIALS } else { confidence }
 }
 
 /// Compares conditions, within blocks where they ran in blocks.
@@ -276,7 +193,7 @@ fn pooled(fit: &Fit, spreads: &Spreads, weights: &[(usize, f64)]) -> Option<Cont
     let shared: f64 = unscaled.iter().filter(|(c, _)| spreads.own[*c].is_none()).map(|(_, scale)| scale).sum();
     let own = unscaled.iter().filter_map(|(c, scale)| spreads.own[*c].map(|(variance, df)| (scale * variance, df)));
     let (common, df) = spreads.common;
-    let (variance, df) = welch::sum(own.chain([(shared * common, df)]));
+    let (variance, df) = quantiles::sum_of_variances(own.chain([(shared * common, df)]));
     Some(Contrast { value: fit.value(weights)?, se: variance.sqrt(), df, pooled: None, few: false })
 }
 
@@ -301,8 +218,9 @@ fn shared(conditions: &[Option<Own>]) -> Option<(f64, f64)> {
 fn each_own(conditions: &[Option<Own>], shared: Option<(f64, f64)>, weights: &[(usize, f64)]) -> Option<Contrast> {
     let means = weights.iter().map(|(c, w)| Some(w * conditions[*c]?.mean)).collect::<Option<Vec<f64>>>()?;
     let arms = weights.iter().map(|(c, _)| conditions[*c]?.trials).collect::<Option<Vec<_>>>()?;
-    let parts = welch::of_arms(&arms).into_iter().zip(&arms).zip(weights);
-    let (variance, df) = welch::sum(parts.map(|(((variance, df), (_, n)), (_, w))| (w * w * variance / n, df)));
+    let parts = quantiles::variances_of_arms(&arms).into_iter().zip(&arms).zip(weights);
+    let (variance, df) =
+        quantiles::sum_of_variances(parts.map(|(((variance, df), (_, n)), (_, w))| (w * w * variance / n, df)));
     let scale: f64 = weights.iter().zip(&arms).map(|((_, w), (_, n))| w * w / n).sum();
     let pooled = shared.map(|(variance, df)| ((scale * variance).sqrt(), df));
     let few = are_few(arms.iter().map(|(_, n)| *n as usize));

@@ -6,8 +6,7 @@
 //! nominal 0.1% would be significant in 2.5% of series without a change, because the split was chosen from the data.
 //! The maximum itself is therefore tested by permutation.
 
-use super::split::{SHORTEST, Split, places, segments};
-use super::{outliers, resemblance};
+use super::series::{self, SHORTEST, Split, places, segments};
 use crate::order::{generator, shuffle};
 
 /// Permutations per test: at least this many, and at least [`OVER_RATE`] / rate.
@@ -26,10 +25,10 @@ const LOOKS: f64 = 2e10;
 /// segments. Applied to Q, which grows with the step just as the Q of permuted runs does, it hid steps of any size in
 /// short series.
 pub(super) fn splits(values: &[f64], rate: f64, seed: u64) -> Vec<Split> {
-    let (held, _) = outliers::held(values, outliers::reach(values));
+    let (held, _) = series::held(values, series::reach(values));
     let mut found = divided(&held, values, rate, seed);
     loop {
-        let p_values = resemblance::p_values(&held, &places(&found));
+        let p_values = series::step_p_values(&held, &places(&found));
         let weakest = p_values.iter().copied().enumerate().max_by(|a, b| a.1.total_cmp(&b.1));
         match weakest.filter(|(_, p_value)| *p_value > rate) {
             Some((turn, _)) => found.remove(turn),
@@ -46,7 +45,7 @@ pub(super) fn splits(values: &[f64], rate: f64, seed: u64) -> Vec<Split> {
 /// with the best when runs are permuted within their segments.
 fn divided(held: &[f64], values: &[f64], rate: f64, seed: u64) -> Vec<Split> {
     // The permuted runs of a large step must not count as outliers.
-    let at_random_reach = outliers::reach(values).max(outliers::reach_in_any_order(values));
+    let at_random_reach = series::reach(values).max(series::reach_in_any_order(values));
     let mut found: Vec<Split> = Vec::new();
     loop {
         let all = segments(&places(&found), held.len());
@@ -61,7 +60,7 @@ fn divided(held: &[f64], values: &[f64], rate: f64, seed: u64) -> Vec<Split> {
         let mut rng = generator(seed);
         let next = || {
             all.iter().for_each(|segment| shuffle(&mut rng, &mut at_random[segment.clone()]));
-            best(&outliers::held(&at_random, at_random_reach).0).map_or(0.0, |(_, q)| q)
+            best(&series::held(&at_random, at_random_reach).0).map_or(0.0, |(_, q)| q)
         };
         match significant(q, rate, held.len(), next) {
             Some(p_value) => found.push(Split { place, p_value }),

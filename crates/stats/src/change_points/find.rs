@@ -1,8 +1,8 @@
 //! Finds steps, drift and outliers in one series.
 
-use super::split::{FEWEST, Split, places, segments};
-use super::trend::{self, Drift, Model};
-use super::{divisive, outliers, place, resemblance};
+use super::divisive;
+use super::place::{self, Drift, Model};
+use super::series::{self, FEWEST, Split, places, segments};
 use crate::descriptive::mean;
 use crate::error::{Error, all_positive};
 use crate::interval::Estimate;
@@ -85,12 +85,12 @@ pub fn find(values: &[f64], options: &Options) -> Result<Found, Error> {
         return Ok(Found::default());
     }
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
-    let (held, outliers) = outliers::held(&logs, outliers::reach(&logs));
+    let (held, outliers) = series::held(&logs, series::reach(&logs));
     let smallest = options.minimum_effect.ln_1p();
     let rate = (1.0 - OF_DRIFT) * options.error_rate;
     let steps = divisive::splits(&logs, rate, options.seed);
     // The same search after subtracting a straight line, which is the form of a drift.
-    let straight = trend::slope_alone(&held);
+    let straight = place::slope_alone(&held);
     let level: Vec<f64> = logs.iter().enumerate().map(|(place, log)| log - straight * place as f64).collect();
     let on_slope = divisive::splits(&level, rate, options.seed);
     let alone = Model::of(&held, &places(&steps), false);
@@ -167,7 +167,7 @@ pub fn of_segments(before: &[f64], after: &[f64], confidence: f64) -> Result<Est
         segment.iter().map(|value| value / centre - 1.0).collect::<Vec<f64>>()
     };
     let residuals = [relative(before), relative(after)].concat();
-    let design = Design::Apart([before, after].map(|runs| resemblance::of_residuals(&residuals, 2, runs.len())));
+    let design = Design::Apart([before, after].map(|runs| series::resemblance_of_residuals(&residuals, 2, runs.len())));
     Arms { a: before, b: after, better: Better::Lower, design, rounding: None }.ratio(confidence)
 }
 

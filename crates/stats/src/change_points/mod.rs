@@ -5,19 +5,16 @@
 //!
 //! - [`find()`] splits the series by the energy statistic of E-divisive (`divisive`), whose maximum is tested by
 //!   permutation;
-//! - single outlying runs are first replaced by the median of their neighbourhood (`outliers`);
-//! - autocorrelation between runs makes the test stricter, by its effect on the variance of a mean (`resemblance`);
+//! - single outlying runs are first replaced by the median of their neighbourhood (`series`);
+//! - autocorrelation between runs makes the test stricter, by its effect on the variance of a mean (`series`);
 //! - where a step may be, as a range with its probability (`place`);
-//! - a straight line that explains the runs better than steps is a [`Drift`] (`trend`).
+//! - a straight line that explains the runs better than steps is a [`Drift`] (`place`).
 
 mod divisive;
 mod find;
-mod outliers;
 mod place;
-mod resemblance;
-mod split;
-mod trend;
+mod series;
 
 pub use find::{ChangePoint, Found, Options, find, of_segments};
-pub use split::{FEWEST, SHORTEST};
-pub use trend::Drift;
+pub use place::Drift;
+pub use series::{FEWEST, SHORTEST};

@@ -1,12 +1,18 @@
 //! Tests whether a factor changes the variance when block effects move all trials of a block. The mean of a block over
 //! all conditions at one level is removed from these conditions, so that block effects neither hide a difference in
-//! variance nor carry over from one level to the other. A level of a single condition is in [`super::pair_spread`].
+//! variance nor carry over from one level to the other.
+//!
+//! Of a pair of conditions in the same blocks, a trial is the effect of its block plus an error of its own. The mean
+//! of a level in a block is then a single trial, which cannot be separated from the block. But the difference of both
+//! trials of a block has no block effect, and the slope of the regression of the high level's trials on these
+//! differences is the share of that level's errors in their variance: v_high / (v_high + v_low) (Grubbs, "On
+//! estimating precision of measuring instruments and product variability", Journal of the American Statistical
+//! Association 43, 1948).
 
 use super::design::Cell;
-use super::pair_spread;
 use super::spread_test::SpreadTest;
 use crate::descriptive::{mean, median, std_dev, variance};
-use crate::quantiles::{f_upper_tail, t_upper_tail};
+use crate::quantiles::{f_upper_tail, t_two_sided, t_upper_tail};
 use std::collections::HashMap;
 
 /// Block effects are removed for the test when they are significant at this level: removing them takes half of the
@@ -125,7 +131,7 @@ pub(super) fn of_factor(
         let half = |from: usize| -> Vec<Vec<f64>> { values.iter().map(|b| own(&b[from..from + pairs])).collect() };
         let (high, low) = (half(0), half(pairs));
         ratios.extend(if pairs == 1 {
-            pair_spread::ratio(&high.concat(), &low.concat(), confidence)
+            ratio_of_pairs(&high.concat(), &low.concat(), confidence)
         } else {
             ratio(&high, &low)
         });
@@ -137,7 +143,7 @@ pub(super) fn of_factor(
         }
     }
     let has_zeros = metrics.len() == 1 && pairs == 2;
-    let test = if pairs == 1 { pair_spread::differ(sums) } else { differ(sums, has_zeros) }?;
+    let test = if pairs == 1 { pairs_differ(sums) } else { differ(sums, has_zeros) }?;
     (pairs == 1 || !ratios.is_empty()).then_some(BlockSpread { ratios, pairs, test })
 }
 
@@ -192,4 +198,48 @@ fn ln_ratio(high: &[Vec<f64>], low: &[Vec<f64>]) -> Option<f64> {
     let squares = |level: &[Vec<f64>]| Some(without_cells(level)?.iter().flatten().map(|v| v * v).sum::<f64>());
     let ln = (squares(high)? / squares(low)?).ln();
     ln.is_finite().then_some(ln)
+}
+
+/// ln of the ratio of the variances without block effects, high level divided by low level, its variance and the
+/// degrees of freedom of that variance. The variance is infinite where the interval of the share is not within 0 and 1:
+/// there is then no limit of the ratio. The share is at least one standard error from 0 and 1, so that a quiet level
+/// without any estimated variance is not "infinitely" quieter. `None` where the share is not known to a half.
+///
+/// The standard error is that for unequal variances, HC3 (MacKinnon and White, Journal of Econometrics 29, 1985): the
+/// slope of heavy-tailed errors varies more than that of normal ones.
+fn ratio_of_pairs(high: &[f64], low: &[f64], confidence: f64) -> Option<(f64, f64, f64)> {
+    let n = high.len() as f64;
+    if high.len() < FEWEST {
+        return None;
+    }
+    let (centre, centre_low) = (mean(high)?, mean(low)?);
+    let pairs: Vec<(f64, f64)> =
+        high.iter().zip(low).map(|(high, low)| (high - centre, high - centre - (low - centre_low))).collect();
+    let squares: f64 = pairs.iter().map(|(_, apart)| apart * apart).sum();
+    let share = pairs.iter().map(|(own, apart)| own * apart).sum::<f64>() / squares;
+    let left = |(own, apart): &(f64, f64)| {
+        let weight = 1.0 / n + apart * apart / squares;
+        (apart * (own - share * apart) / (1.0 - weight).max(f64::EPSILON)).powi(2)
+    };
+    let error = pairs.iter().map(left).sum::<f64>().sqrt() / squares;
+    if !(error < 0.5 && share.is_finite()) {
+        return None;
+    }
+    let half = t_two_sided(confidence, n - 2.0) * error;
+    let has_limits = share - half > 0.0 && share + half < 1.0;
+    let share = share.clamp(error, 1.0 - error);
+    let variance = if has_limits { (error / (share * (1.0 - share))).powi(2) } else { f64::INFINITY };
+    let ln = (share / (1.0 - share)).ln();
+    ln.is_finite().then_some((ln, variance, n - 2.0))
+}
+
+/// Brown & Forsythe's test of these distances from the medians, block by block: the distances of a block share its
+/// effect.
+fn pairs_differ([high, low]: [Vec<f64>; 2]) -> Option<SpreadTest> {
+    let apart: Vec<f64> = high.iter().zip(&low).map(|(high, low)| high - low).collect();
+    let n = apart.len() as f64;
+    let error = std_dev(&apart)? / n.sqrt();
+    let t = mean(&apart)? / error;
+    let p_value = || (2.0 * t_upper_tail(t.abs(), n - 1.0)).min(1.0);
+    (apart.len() >= FEWEST && error > 0.0).then(|| SpreadTest { p_value: p_value(), up: t > 0.0 })
 }

@@ -2,14 +2,10 @@
 
 mod block_spread;
 mod design;
-mod dispersion;
-mod location;
-mod pair_spread;
 mod report;
 mod sources;
 mod spread_test;
 
-pub use design::{Cell, residuals};
-pub use location::DIVIDED;
+pub use design::{Cell, DIVIDED, residuals};
 pub use report::{Effect, adjusted_means, effects};
 pub use sources::{FactorSpread, SpreadRanking, sources, sources_at};

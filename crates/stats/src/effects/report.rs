@@ -1,10 +1,9 @@
 //! Main effects and interactions of one metric.
 
 use super::block_spread::{self, BlockSpread, DIFFER, blocks_differ};
+use super::design;
 use super::design::{Cell, Design, log_cells};
-use super::dispersion::Dispersion;
-use super::spread_test::{SpreadTest, brown_forsythe};
-use super::{dispersion, location};
+use super::spread_test::{self, Dispersion, SpreadTest, brown_forsythe};
 use crate::blocks::{Analysis, Contrast, Spread};
 use crate::error::{Error, valid_confidence};
 use crate::interval::{Estimate, Interval};
@@ -91,8 +90,8 @@ pub fn effects(
     let design = Design::new(&cells, factors, max_order);
     let trials = cells.iter().map(|cell| cell.trials.len()).sum();
     let without = Analysis { by_block: false, spread: Spread::Own, trials, of: trials };
-    let (means, analysis) = location::fit_blocks(&cells, &blocks, &errors, &design)
-        .or_else(|| Some((location::fit(&cells, &errors, &design)?, without)))
+    let (means, analysis) = design::fit_blocks(&cells, &blocks, &errors, &design)
+        .or_else(|| Some((design::fit_means(&cells, &errors, &design)?, without)))
         .ok_or_else(|| Error::NotFinite { what: "least squares on the trial means".into() })?;
     let spreads = Spreads::of(&logs, &blocks, (factors, max_order), confidence);
     let terms = design.terms.iter().zip(&means).filter(|(term, _)| !term.is_empty());
@@ -137,10 +136,11 @@ impl Spreads {
         let of =
             |factor| block_spread::of_factor(logs, blocks, factor, confidence).filter(|found| found.is_used(chance));
         Self {
-            fit: dispersion::fit(&cells, factors, max_order),
+            fit: spread_test::fit_dispersion(&cells, factors, max_order),
             // Tails are estimated from the model of main effects: the full model fits each cell's own variance and
             // hides them.
-            inflation: dispersion::fit(&cells, factors, 1).map_or(1.0, |d| dispersion::inflation(&d.standardized)),
+            inflation: spread_test::fit_dispersion(&cells, factors, 1)
+                .map_or(1.0, |d| spread_test::inflation(&d.standardized)),
             tests: brown_forsythe(logs, factors),
             chance,
             of_blocks: (0..factors).map(of).collect(),

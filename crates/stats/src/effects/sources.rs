@@ -2,9 +2,8 @@
 
 use super::block_spread::{BlockSpread, DIFFER, blocks_differ, of_factor};
 use super::design::{Cell, log_cells};
-use super::dispersion::{Dispersion, fit, inflation};
 use super::report::log_estimate;
-use super::spread_test::brown_forsythe;
+use super::spread_test::{Dispersion, brown_forsythe, fit_dispersion, inflation};
 use crate::error::{Error, valid_confidence};
 use crate::interval::Estimate;
 use crate::multiple::holm;
@@ -82,7 +81,7 @@ pub fn sources_at(
     valid_confidence(confidence)?;
     let logs = metrics.iter().map(|cells| log_cells(factors, cells)).collect::<Result<Vec<_>, _>>()?;
     let fits: Vec<Dispersion> =
-        logs.iter().filter_map(|cells| fit(&cells.iter().collect::<Vec<_>>(), factors, 1)).collect();
+        logs.iter().filter_map(|cells| fit_dispersion(&cells.iter().collect::<Vec<_>>(), factors, 1)).collect();
     if fits.is_empty() {
         return Err(Error::TooFew { what: "metrics with replicated spread".into(), needed: 1, got: 0 });
     }

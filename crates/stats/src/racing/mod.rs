@@ -33,30 +33,18 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `rows` | the blocks, and the servers of their trials |
-//! | `even` | differences of two candidates without one-sided disturbances |
-//! | `fit` | the model and its variances |
-//! | `stratum` | the residual variance after rows and candidates |
-//! | `judge` | the standing after the blocks so far |
-//! | `share` | the looks, and the share of the error that each limit has |
-//! | `outlook` | the blocks and trials still needed |
-//! | `worth` | the effect of each factor, from the blocks in which every candidate ran |
+//! | `fit` | the blocks with the servers of their trials, and the model with its variances |
+//! | `even` | differences of two candidates without one-sided disturbances, and the effect of each factor |
+//! | `judge` | the looks with the error that each limit has, the standing, and the trials still needed |
 
 mod even;
 mod fit;
 mod judge;
-mod outlook;
-mod rows;
-mod share;
 #[cfg(test)]
 mod shared;
 #[cfg(test)]
 mod simulated;
-mod stratum;
-mod worth;
 
-pub use judge::{End, Question, Standing, judge};
-pub use outlook::{Outlook, outlook};
-pub use rows::Blocks;
-pub use share::{LOOKS, weight};
-pub use worth::{Worth, against, worth};
+pub use even::{Worth, against, worth};
+pub use fit::Blocks;
+pub use judge::{End, LOOKS, Outlook, Question, Standing, judge, outlook, weight};

@@ -7,8 +7,8 @@ use crate::descriptive::{mean, std_dev, variance};
 use crate::error::{Error, all_finite};
 use crate::interval::Interval;
 use crate::plan::POWER;
+use crate::quantiles;
 use crate::quantiles::t_two_sided;
-use crate::welch;
 
 /// The design of the trials of two arms, which determines what they share.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -121,12 +121,12 @@ impl Difference {
         let arm = |arm: &[f64], times: f64, least: f64| {
             (variance(arm).map_or(f64::NAN, |v| times * times * v.max(least)), arm.len() as f64)
         };
-        let arms = welch::of_arms(&[arm(a, times, least[0]), arm(b, 1.0, least[1])]);
+        let arms = quantiles::variances_of_arms(&[arm(a, times, least[0]), arm(b, 1.0, least[1])]);
         let part = |((variance, df), (n, inflation)): ((f64, f64), (usize, f64))| {
             (variance / n as f64 * inflation, super::fieller::fewer(df, inflation))
         };
         let parts = arms.into_iter().zip([a.len(), b.len()].into_iter().zip(inflation)).map(part);
-        let (total, df) = welch::sum(parts);
+        let (total, df) = quantiles::sum_of_variances(parts);
         Contrast { value, se: total.sqrt(), df }
     }
 

@@ -4,9 +4,9 @@ use super::rounding::Rounding;
 use crate::descriptive::{mean, variance};
 use crate::error::{Error, all_finite, all_positive, valid_confidence};
 use crate::interval::{Estimate, Interval};
+use crate::quantiles;
 use crate::quantiles::t_two_sided;
 use crate::trials::signed_mean_interval;
-use crate::welch;
 
 /// An effect (ratio or difference) that can be tested against any value.
 pub(super) trait Tested {
@@ -86,7 +86,7 @@ impl Moments {
         let scale = mean.map(|mean| if mean == 0.0 { 1.0 } else { mean * mean });
         let least = [0, 1].map(|i| rounding[i].variance(units[i]));
         let arm = |x: &[f64], i: usize| (variance(x).map_or(f64::NAN, |v| v.max(least[i]) / scale[i]), x.len() as f64);
-        let arms = welch::of_arms(&[arm(&a, 0), arm(&b, 1)]);
+        let arms = quantiles::variances_of_arms(&[arm(&a, 0), arm(&b, 1)]);
         let n = [a.len() as f64, b.len() as f64];
         let se2 = [0, 1].map(|i| arms[i].0 * scale[i] / n[i] * inflation[i]);
         let df = [0, 1].map(|i| fewer(arms[i].1, inflation[i]));
@@ -124,7 +124,7 @@ impl Moments {
             return None;
         }
         let parts = [0, 1].map(|i| self.se2[i] / self.mean[i].powi(2));
-        let (total, df) = welch::sum(parts.into_iter().zip(self.df));
+        let (total, df) = quantiles::sum_of_variances(parts.into_iter().zip(self.df));
         let half = t_two_sided(confidence, df) * total.sqrt();
         Interval::finite((self.held_ratio().ln() - half).exp(), (self.held_ratio().ln() + half).exp())
     }
@@ -132,7 +132,7 @@ impl Moments {
     /// Standard error and Welch-Satterthwaite degrees of freedom of mean(B) - theta mean(A), theta in stored units.
     fn contrast(&self, theta: f64) -> (f64, f64) {
         let parts = [theta * theta * self.se2[0], self.se2[1]];
-        let (total, df) = welch::sum(parts.into_iter().zip(self.df));
+        let (total, df) = quantiles::sum_of_variances(parts.into_iter().zip(self.df));
         (total.sqrt(), df)
     }
 }
@@ -262,7 +262,7 @@ mod tests {
         let (a, b) = ([22.0, 23.0, 24.0], [60.0, 90.0, 1380.0]);
         let ci = fieller(&a, &b, 0.95).unwrap().ci.unwrap();
         let parts = [&a, &b].map(|arm| (variance(arm).unwrap() / 3.0 / mean(arm).unwrap().powi(2), 2.0));
-        let (total, df) = welch::sum(parts);
+        let (total, df) = quantiles::sum_of_variances(parts);
         let times = (t_two_sided(0.95, df) * total.sqrt()).exp();
         let ends = [(ci.low, 510.0 / 23.0 / times), (ci.high, 510.0 / 23.0 * times)];
         assert!(ends.iter().all(|(end, expected)| (end / expected - 1.0).abs() < 1e-12), "{ci:?}");

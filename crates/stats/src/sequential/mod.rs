@@ -17,28 +17,18 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `fit` | the model, its estimates and the interval of the order effect |
-//! | `draw` | the order within pairs, and its randomisation test |
-//! | `rule` | the half-width of the interval of delta under each rule |
-//! | `verdict` | the decision from the pairs so far |
-//! | `comparisons` | the error rate of a rule, from pairs of one side against itself |
-//! | `disturbed` | whether disturbed trials may be the cause of a difference |
-//! | `outlook` | the smallest detectable change, and the pairs still needed |
+//! | `fit` | the model with its estimates; the order within pairs and its randomisation test |
+//! | `rule` | the half-width of the interval of delta under each rule, and the pairs still needed |
+//! | `verdict` | the decision, whether disturbed trials may be its cause, and the error rate of a rule |
 
-mod comparisons;
-mod disturbed;
-mod draw;
 mod fit;
-mod outlook;
 mod rule;
 #[cfg(test)]
 mod simulated;
 mod verdict;
 
-pub use comparisons::{Comparison, comparisons};
-pub use disturbed::is_one_sided;
-pub use draw::orders;
-pub use fit::{Fit, Pair};
-pub use outlook::{Needed, Outlook, outlook, resolution};
-pub use rule::{FEWEST_PAIRS, LOOKS, NOMINAL_P, Question, Rule, evidence};
-pub use verdict::{FEWEST_SESSIONS, Finding, Verdict, decide, decide_once, decide_sessions};
+pub use fit::{Fit, LOOKS, Pair, orders};
+pub use rule::{FEWEST_PAIRS, NOMINAL_P, Needed, Outlook, Question, Rule, evidence, outlook, resolution};
+pub use verdict::{
+    Comparison, FEWEST_SESSIONS, Finding, Verdict, comparisons, decide, decide_once, decide_sessions, is_one_sided,
+};

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 use tare_findings::confidence::CONFIDENCE;
 use tare_findings::probes::can_move;
-use tare_findings::weight::{self, Weight};
+use tare_findings::probes::{self, Weight};
 use tare_noise::System;
 use tare_noise::doctor::{Diagnosis, Drift, Finding, Jitter, Options, Severity, examine};
 use tare_report::terminal::{Style, wrap};
@@ -331,7 +331,7 @@ fn weight_of_samples(
     if end.left > 0 {
         return Ok(None);
     }
-    let found = weight::of(&results_problem::open_folder(directory.folder())?);
+    let found = probes::weigh(&results_problem::open_folder(directory.folder())?);
     if found.is_none() && end.given_up > 0 {
         return Err(Problem::new(Exit::TrialFailed, format!("the samples of {} could not be measured", study.name))
             .advice(format!("to see the reason: tare run {} --quick", study.name)));

@@ -9,7 +9,7 @@ use tare_engine::{EngineError, Server, StartRequest};
 use tare_noise::{HostLock, MemoryConfines, MemoryGroups, NoiseError, Session, Setting, System};
 use tare_results::factor;
 use tare_results::schema::AppliedSetting;
-use tare_results::settled::SettledRecord;
+use tare_results::server::SettledRecord;
 use tare_study::language::settings::{EngineSettings, Settings};
 use tare_study::language::settings::{PADDING, PADDING_OVERHEAD, ProcessSettings};
 

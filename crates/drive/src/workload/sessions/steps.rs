@@ -6,9 +6,8 @@ use super::search::{Next, Search};
 use crate::sut::Surroundings;
 use crate::workload::{Driven, LoadContext, LoadError, Measured, TrialSize};
 use tare_load::Curve;
-use tare_results::client_limit::ClientLimit;
 use tare_results::metric;
-use tare_results::search::{Limit, SearchRecord, StepRecord};
+use tare_results::search::{ClientLimit, Limit, SearchRecord, StepRecord};
 use tare_results::server_cost::Operation;
 
 /// Seconds of load at each rate before its step, as a share of the step's length.

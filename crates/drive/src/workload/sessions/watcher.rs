@@ -15,7 +15,7 @@ use tare_cpuset::ThreadRef;
 use tare_cpuset::observe::{ThreadState, state_of};
 use tare_engine::{Backlog, Dialect, Done, Session, SqlError};
 use tare_load::{ClientThread, Interval, Observer, Reading, Rest, RunPhase};
-use tare_results::settled::SettledRecord;
+use tare_results::server::SettledRecord;
 use tare_text::count;
 
 /// Binds threads when all clients are connected, watches every sample, and stops on request. Captures, which would

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tare_engine::{Dialect, Param, Session, SqlError, SqlErrorKind, StatementId};
 use tare_load::{Attempt, Client, Curve, Latencies, Queries, Random};
-use tare_results::statement_errors::RETRY;
+use tare_results::steps::RETRY;
 
 struct SqlClient {
     session: Box<dyn Session>,

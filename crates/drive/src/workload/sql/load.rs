@@ -19,7 +19,8 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use tare_engine::{Dialect, Param, Server, Session, StatementId};
 use tare_results::covariate::CLIENTS_TIMED;
-use tare_results::{metric, statement_errors};
+use tare_results::metric;
+use tare_results::steps::statement_errors;
 
 const NO_FILE: &str = "the workload sql has no statements: set workload.file";
 
@@ -197,7 +198,7 @@ fn measured(mix: &Mix, ran: Ran<Tally>) -> Result<Measured, LoadError> {
         covariates.insert(format!("statement_rows_{name}"), of.rows as f64);
     }
     covariates.insert(CLIENTS_TIMED.to_owned(), counted.clock.timed().as_secs_f64());
-    covariates.extend(counted.errors.iter().map(|(class, count)| (statement_errors::name(class, None), *count as f64)));
+    covariates.extend(counted.errors.iter().map(|(class, count)| (statement_errors(class, None), *count as f64)));
     Ok(measured)
 }
 

@@ -14,7 +14,6 @@ use tare_load::Latencies;
 use tare_results::latencies::LATENCIES;
 use tare_results::metric;
 use tare_results::server_cost::Quantity;
-use tare_results::statement_errors;
 use tare_results::steps::{self, Figure};
 
 /// Time limit of a step that ends after a number of transactions, seconds: the user can set another limit.
@@ -149,7 +148,7 @@ fn add(all: &mut Measured, mix: &Mix, step: &Step, ran: Ran<Tally>) {
     tare_results::covariate::merge(&mut all.covariates, seen);
     let errors = counted.errors.iter();
     all.covariates
-        .extend(errors.map(|(class, count)| (statement_errors::name(class, Some(&step.name)), *count as f64)));
+        .extend(errors.map(|(class, count)| (steps::statement_errors(class, Some(&step.name)), *count as f64)));
     match all.elapsed_s > 0.0 {
         true => all.surroundings.merge(around),
         false => all.surroundings = around,

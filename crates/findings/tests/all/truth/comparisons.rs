@@ -4,7 +4,7 @@ use super::made::Shape;
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use tare_findings::compare::{Comparison, Options, Side, compare, compare_sessions};
-use tare_findings::weight;
+use tare_findings::probes;
 use tare_results::Results;
 use tare_results::probe::Probe;
 use tare_results::schema::{Outcome, SampleRecord, TrialRecord};
@@ -137,5 +137,5 @@ pub fn advised(draws: &mut Draws, correlation: f64, drift: f64) -> Advice {
         }
     };
     record.samples = (0..SAMPLES).map(sample).collect();
-    weight::of(&results("", vec![record])).unwrap().advice
+    probes::weigh(&results("", vec![record])).unwrap().advice
 }

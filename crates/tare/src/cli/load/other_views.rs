@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use strum::VariantArray;
 use tare_drive::workload::Measured;
 use tare_drive::workload::tpcc::{Condition, Kind};
-use tare_findings::searches::FEWEST_BEYOND;
+use tare_findings::latencies::FEWEST_BEYOND;
 use tare_report::charts::search::verdict;
 use tare_report::words::searches::in_ms;
 use tare_results::metric;
@@ -203,7 +203,7 @@ fn search_words(search: &SearchRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_results::client_limit::ClientLimit;
+    use tare_results::search::ClientLimit;
     use tare_results::search::{Slo, StepRecord};
 
     fn step(beyond: f64) -> StepRecord {

@@ -12,7 +12,7 @@ use tare_load::{Latencies, LatencyMs, Sample, Slice};
 use tare_report::words::trials;
 use tare_results::schema::{ThreadClass, ThreadRecord};
 use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
-use tare_results::statement_errors;
+use tare_results::steps;
 use tare_text::{count, object};
 
 pub(crate) struct Viewed<'a> {
@@ -139,13 +139,13 @@ fn histogram(latencies: &Latencies) -> String {
 
 /// Errors by class, of a load that counts them and goes on with another transaction; the rest was run again.
 fn errors(covariates: &BTreeMap<String, f64>) -> impl Iterator<Item = (&str, f64)> {
-    covariates.iter().filter_map(|(name, count)| Some((statement_errors::ended_a_transaction(name)?, *count)))
+    covariates.iter().filter_map(|(name, count)| Some((steps::ended_a_transaction(name)?, *count)))
 }
 
 fn failures(restarts: u64, covariates: &BTreeMap<String, f64>, elapsed_s: f64) -> String {
     let failed: f64 = errors(covariates).map(|(_, count)| count).sum();
     // Statements are counted a moment after the end of the sample, so that the difference of the two may not be 0.
-    let again = match covariates.get(&statement_errors::name(statement_errors::RETRY, None)) {
+    let again = match covariates.get(&steps::statement_errors(steps::RETRY, None)) {
         None if failed > 0.0 => 0.0,
         counted => counted.copied().unwrap_or(restarts as f64),
     };
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn an_error_after_which_another_transaction_is_drawn_is_not_run_again() {
         let of = |counts: &[(&str, f64)]| {
-            let covariates = counts.iter().map(|(class, n)| (statement_errors::name(class, None), *n)).collect();
+            let covariates = counts.iter().map(|(class, n)| (steps::statement_errors(class, None), *n)).collect();
             failures(1905, &covariates, 5.0)
         };
         assert_eq!(of(&[]), "run again             1905   381.00 per second\n");
