@@ -11,8 +11,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::Results;
 use tare_results::captures::Captures;
-use tare_results::schema::Levels;
-use tare_results::schema::TrialRecord;
+use tare_results::schema::{Levels, TrialRecord};
 use tare_stats::Interval;
 use tare_stats::growth::{self, Profile};
 

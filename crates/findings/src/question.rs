@@ -2,8 +2,7 @@
 
 use super::collect;
 use super::confidence::{ANSWER, FURTHER, OF_PILOT};
-use super::factors::LADDERS_OVER;
-use super::factors::{self, LOADS};
+use super::factors::{self, LADDERS_OVER, LOADS};
 use super::find::Find;
 use std::collections::BTreeSet;
 use tare_results::looks::Look;

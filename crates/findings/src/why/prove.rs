@@ -5,9 +5,8 @@ use crate::collect::ConditionTrials;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
-use tare_results::Results;
-use tare_results::factor;
 use tare_results::schema::PlannedCondition;
+use tare_results::{Results, factor};
 use tare_text::Value;
 
 /// The expected result if a suspect is the reason.

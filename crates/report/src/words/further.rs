@@ -10,8 +10,7 @@ use tare_findings::mode::ModesTested;
 use tare_findings::summary::Summary;
 use tare_findings::verdict::Verdict;
 use tare_findings::warm_up::warm_up_by_level;
-use tare_results::Results;
-use tare_results::metric;
+use tare_results::{Results, metric};
 use tare_text::{list, percent};
 
 pub fn further(summary: &Summary, results: &Results) -> Vec<String> {

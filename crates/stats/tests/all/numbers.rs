@@ -11,9 +11,9 @@ use tare_stats::plan::{Costs, Pilot, Target};
 use tare_stats::ratio::{Arms, Better, Design, Effect};
 use tare_stats::scaling::{self, Point};
 use tare_stats::{
-    Estimate, Groups, Interval, Trials, descriptive, growth, machines, modes, outliers, plan, ratio, serial, trials,
+    Estimate, Groups, Interval, Trials, descriptive, growth, machines, modes, multiple, order, outliers, plan, ratio,
+    serial, simultaneous, trials,
 };
-use tare_stats::{multiple, order, simultaneous};
 
 /// The results of a function: figures in the unit of the values, and figures without a unit.
 #[derive(Default)]

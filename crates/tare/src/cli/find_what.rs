@@ -1,7 +1,6 @@
 //! The candidates of `tare find`: every combination of placements, memory policies, options and builds, as a study.
 
-use super::ab_sides;
-use super::{Exit, Problem};
+use super::{Exit, Problem, ab_sides};
 use tare_results::factor;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::{Factor, Study};

@@ -10,8 +10,7 @@ use tare_noise::{HostLock, MemoryConfines, MemoryGroups, NoiseError, Session, Se
 use tare_results::factor;
 use tare_results::schema::AppliedSetting;
 use tare_results::server::SettledRecord;
-use tare_study::language::settings::{EngineSettings, Settings};
-use tare_study::language::settings::{PADDING, PADDING_OVERHEAD, ProcessSettings};
+use tare_study::language::settings::{EngineSettings, PADDING, PADDING_OVERHEAD, ProcessSettings, Settings};
 
 /// The machine settings of a condition; restored on drop.
 pub(crate) struct SettingsGuard {

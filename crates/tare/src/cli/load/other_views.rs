@@ -203,8 +203,7 @@ fn search_words(search: &SearchRecord) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_results::search::ClientLimit;
-    use tare_results::search::{Slo, StepRecord};
+    use tare_results::search::{ClientLimit, Slo, StepRecord};
 
     fn step(beyond: f64) -> StepRecord {
         StepRecord {

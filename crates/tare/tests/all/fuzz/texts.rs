@@ -2,8 +2,7 @@
 
 use crate::fuzz::harness::{fuzz, inputs, texts};
 use crate::fuzz::results_files::summarised;
-use tare_drive::workload::program::parse::Logged;
-use tare_drive::workload::program::parse::Parser;
+use tare_drive::workload::program::parse::{Logged, Parser};
 use tare_drive::workload::sql::{BUILTIN_NAMES, Script, SqlSettings, of_scripts};
 use tare_study::language::builtin::BUILTIN;
 use tare_study::language::document::Source;

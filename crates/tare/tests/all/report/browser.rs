@@ -3,11 +3,9 @@
 //! of the test measures each page in a frame of the width; the findings are read from the document. axe-core checks
 //! accessibility without sight or mouse (`scripts/get-readers` stores it next to the build).
 
-use crate::report::command_sentences;
-use crate::report::distance;
 use crate::report::fake::{self, Fake};
-use crate::report::first_lines;
-use crate::report::latencies;
+use crate::report::{command_sentences, distance};
+use crate::report::{first_lines, latencies};
 use crate::support::{QUIET, World, target};
 use serde_json::{Value, json};
 use std::fmt::Write;
