@@ -35,8 +35,7 @@ mod transport;
 mod wire;
 
 pub use crate::process::guard::stopped_processes;
-pub use crate::process::listed::ListedFolder;
-pub use crate::process::listed::TaggedProcesses;
+pub use crate::process::listed::{ListedFolder, TaggedProcesses};
 pub use crate::process::memory::Allocator;
 pub use crate::registry::installed;
 pub use contract::address::{Address, Charset, ConnectTarget, PasswordKey, Tls, TlsIdentity, TlsMode, Transport};

@@ -23,9 +23,6 @@ const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 /// The file of the running program. If its name now belongs to another file or to none, as after an upgrade, the
 /// kernel's link /proc/self/exe. The kernel calls a deleted program `NAME (deleted)`, and any user may have put a
 /// file there.
-///
-/// # Errors
-/// When /proc does not report the running program.
 pub fn own_program() -> io::Result<PathBuf> {
     let running = Path::new("/proc/self/exe");
     let file = |path: &Path| path.metadata().map(|found| (found.dev(), found.ino()));
@@ -166,7 +163,7 @@ pub fn symbol_file(program: &Path) -> Option<PathBuf> {
 
 /// Where debuginfod-find keeps its downloads (debuginfod-find(1)).
 fn debuginfod_cache() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let below = || Some(set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?.join("debuginfod_client"));
     set("DEBUGINFOD_CACHE_PATH").or_else(below)
 }
@@ -240,7 +237,7 @@ mod tests {
 
     #[test]
     fn names_are_in_the_program_or_in_the_file_that_its_build_id_names() {
-        let own = std::env::current_exe().unwrap();
+        let own = env::current_exe().unwrap();
         assert_eq!(symbol_file(&own), Some(own.clone()), "tests are not stripped");
         let debug = tempfile::tempdir().unwrap();
         let stripped = Path::new("/usr/sbin/mariadbd");
