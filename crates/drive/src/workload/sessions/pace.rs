@@ -27,7 +27,6 @@ impl Pace {
         if let Self::Search(objective) = self { Some(objective) } else { None }
     }
 
-    /// Sets the rate in transactions per second.
     pub(crate) fn set_rate(&mut self, rate: Curve) -> Result<(), String> {
         match self {
             Self::Search(_) => Err(EITHER.to_owned()),
@@ -72,7 +71,6 @@ pub enum InvalidSample {
          command line --time), or see the server's log"
     )]
     Nothing { elapsed_s: f64 },
-    /// A probe needs an idle server around each sample, and transactions that become due meanwhile would queue up.
     #[error(
         "a probe needs an idle server around each sample, which {rate} transactions per second do not allow: set \
          sampling.probe = \"off\", or no rate"
@@ -83,12 +81,7 @@ pub enum InvalidSample {
         "the rate was not met: {done:.0} of {requested:.0} requested transactions per second, {backlog} due and not \
          started at the end; request a lower rate, or use more client threads"
     )]
-    RateNotMet {
-        requested: f64,
-        done: f64,
-        /// Transactions that were due but not begun when the sample ended.
-        backlog: u64,
-    },
+    RateNotMet { requested: f64, done: f64, backlog: u64 },
 }
 
 /// Checks a sample against the requested rate, if any. For a rate that changes, each slice records the requested and
@@ -139,7 +132,6 @@ impl Slo {
         if words.trim() == "none" { Ok(None) } else { words.parse().map(Some) }
     }
 
-    /// It, as the record of a search has it.
     pub(crate) fn record(&self) -> tare_results::search::Slo {
         tare_results::search::Slo { metric: self.metric().to_owned(), limit_ms: self.limit_ms }
     }
