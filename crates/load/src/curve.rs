@@ -149,11 +149,6 @@ impl Curve {
         }
     }
 
-    /// Whether the rate is constant.
-    pub(crate) fn is_constant(self) -> bool {
-        matches!(self, Self::Constant(_))
-    }
-
     /// Whether its rates are above 0 and at most [`MOST`], and its numbers of steps and waves are in range.
     pub(crate) fn is_sound(self) -> bool {
         let sound = |rate: f64| rate > 0.0 && rate <= MOST;

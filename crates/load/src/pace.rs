@@ -81,7 +81,7 @@ impl Schedule {
 
     /// Restarts the curve, because a sample begins. A constant rate continues unchanged.
     pub(crate) fn sample_begins(&mut self, at_ns: u64) {
-        self.again_ns = (!self.curve.is_constant()).then_some(at_ns);
+        self.again_ns = (!matches!(self.curve, Curve::Constant(_))).then_some(at_ns);
     }
 
     /// Corrects a due time that was drawn before a sample began: if it is in the sample, it is drawn again.

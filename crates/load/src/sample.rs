@@ -152,7 +152,7 @@ pub struct Sample {
 
 impl Sample {
     /// Adds a later part of the same sample, in closed loop, without the time between the two. `latency_ms` remains
-    /// that of the first part until [`Sample::has_all_parts`].
+    /// that of the first part until the caller computes it anew.
     pub(crate) fn add_part(&mut self, later: Self) {
         let cpu_us = |of: &Self, us: fn(&CpuPerTransaction) -> f64| {
             of.client_cpu_us_per_transaction.map_or(0.0, |cpu| us(&cpu) * of.transactions as f64)
@@ -178,10 +178,6 @@ impl Sample {
             own.user_s += more.user_s;
             own.system_s += more.system_s;
         }
-    }
-
-    pub(crate) fn has_all_parts(&mut self) {
-        self.latency_ms = LatencyMs::of(&self.latencies);
     }
 
     /// Completed transactions per second of all threads.

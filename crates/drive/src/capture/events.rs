@@ -1,8 +1,7 @@
 //! `perf stat` during the capture sample: hardware and kernel events in the threads of each side.
 
 use super::perf::{Control, LOOK_INSIDE, Perf, advice, printed, refused};
-use super::place::Patience;
-use super::place::Place;
+use super::place::{Patience, Place};
 use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 use std::time::Instant;

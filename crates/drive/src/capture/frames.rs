@@ -182,7 +182,6 @@ impl Weights {
         *self.0.entry(inner.join(";")).or_default() += weight;
     }
 
-    /// Sum of all weights.
     pub(crate) fn sum(&self) -> f64 {
         self.0.values().sum()
     }

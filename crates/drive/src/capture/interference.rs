@@ -216,7 +216,7 @@ pub(crate) struct ProbeWatch {
     share: f64,
     length: Duration,
     last: Option<(Instant, Reading)>,
-    before: Option<Reading>,
+    pub(crate) before: Option<Reading>,
 }
 
 impl ProbeWatch {
@@ -228,10 +228,6 @@ impl ProbeWatch {
     pub(crate) fn before(&mut self) -> Result<(), NoiseError> {
         self.before = Some(self.read()?);
         Ok(())
-    }
-
-    pub(crate) fn has_before(&self) -> bool {
-        self.before.is_some()
     }
 
     /// Called after a sample, while the server idles: the figures half-way between the readings before and after.

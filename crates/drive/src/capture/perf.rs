@@ -1,7 +1,6 @@
 //! Runs the tool `perf`: starts, enables and ends it without leaving a process behind, and explains refusals.
 
-use super::place::Patience;
-use super::place::Place;
+use super::place::{Patience, Place};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Resource, Rlimit, Signal, geteuid, getrlimit, kill_process, prlimit};

@@ -1,8 +1,7 @@
 //! A sampled profile of the server as folded call chains, taken with `perf`: hardware cycles if available, otherwise
 //! the CPU clock.
 
-use super::frames;
-use super::frames::{Chains, KERNEL};
+use super::frames::{self, Chains, KERNEL};
 use super::perf::{LOOK_INSIDE, Perf, Recording, advice, unreadable};
 use super::place::{Captured, FOLDED_FILE, PROFILE_RECORDING, Place};
 use super::settings::CallGraph;

@@ -68,7 +68,7 @@ impl CaptureSample {
             // For a server that tare did not start, only the processes that serve the clients are known.
             let known = threads.connections.first().map_or(0, |thread| thread.pid.unsigned_abs());
             let pid = if server.is_ours() { server.pid() } else { known };
-            let stacks = !sample.wakes.as_ref().is_some_and(Wakes::has_callers);
+            let stacks = sample.wakes.as_ref().is_none_or(|wakes| wakes.callers.is_err());
             let started = Waits::begin(pid, &threads.connections, stacks);
             sample.waits = sample.note(captures::WAITS, started);
         }

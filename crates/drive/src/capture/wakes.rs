@@ -2,8 +2,7 @@
 //! chain of wakers as in wPerf (Zhou, Gan, Ma & Wang, OSDI 2018). Call chains of some sleeps show which functions led
 //! to them.
 
-use super::frames::Weights;
-use super::frames::{KERNEL, samples};
+use super::frames::{KERNEL, Weights, samples};
 use super::perf::{Perf, Recording, TRACEPOINTS, next_line, unreadable};
 use super::place::{CALLERS_RECORDING, Captured, Place, WAKES_RECORDING};
 use super::settings::CallGraph;
@@ -27,7 +26,7 @@ const IN_CONTAINER: &str = "perf's tracepoints name threads by the numbers of th
 
 pub(super) struct Wakes {
     recording: Recording,
-    callers: Result<Recording, Unavailable>,
+    pub(super) callers: Result<Recording, Unavailable>,
     threads: Threads,
 }
 
@@ -48,10 +47,6 @@ impl Wakes {
         let recording = Recording::begin(place, WAKES_RECORDING, &arguments, TRACEPOINTS)?;
         let callers = begin_callers(place, graph, connections);
         Ok(Self { recording, callers, threads: threads(pid, connections) })
-    }
-
-    pub(crate) fn has_callers(&self) -> bool {
-        self.callers.is_ok()
     }
 
     pub(crate) fn end(&mut self) -> Result<(), Unavailable> {

@@ -22,14 +22,12 @@ pub enum SutError {
          bound; for a server in a container, run tare in the same one, or on the host through the server's Unix socket"
     )]
     NoServerThread(usize),
-    /// The threads of two programs could not be paired.
     #[error(transparent)]
     Unpaired(#[from] Unpaired),
     /// A thread of a server that tare did not start could not be bound with the guarantee that its affinity is
     /// restored, or a probe could not be read on the threads' CPUs.
     #[error(transparent)]
     Others(#[from] tare_noise::NoiseError),
-    /// Threads of a server that tare did not start are bound only if their original affinities are on disk.
     #[error(
         "tare did not start this server: its threads are bound only with a journal from which they can be \
         restored"
@@ -40,13 +38,11 @@ pub enum SutError {
          machine that reports which thread serves a connection"
     )]
     NoProcess,
-    /// Several connections share a thread, so none can be placed alongside its client.
     #[error(
         "connections {0} and {1} are served by the same {2}: server threads cannot be bound by connection; use bind = \
          \"set\", or a server with a thread for each connection"
     )]
     Shared(usize, usize, ThreadRef),
-    /// Several processes work for one connection, so it has no single place.
     #[error(
         "a parallel worker of PostgreSQL (process {0}) worked for a connection: it runs where the server's first \
          process runs, not where the connection was placed; set max_parallel_workers_per_gather = 0 in the server, or \
@@ -58,7 +54,6 @@ pub enum SutError {
          that thread: it was not bound; check what runs on the clients' host"
     )]
     NotOfServer { connection: usize, tid: i32 },
-    /// The other host reported a failure, or its connection was lost.
     #[error("on the other host: {0}")]
     OtherHost(String),
     #[error("placement not kept: {0}")]
@@ -72,7 +67,6 @@ pub enum Unpaired {
          open one for each thread and keep it, or leave out the placement's bind and pairing"
     )]
     Count { found: usize, expected: usize },
-    /// One thread drives several connections: it can be placed alongside one of their server threads only.
     #[error(
         "client thread {} of process {} drives {connections} connections: it can run next to only one server thread; \
          give the client as many threads as connections, or use bind = \"set\"", .thread.tid, .thread.pid

@@ -19,9 +19,6 @@ fn is_due(placement: &ResolvedPlacement, capture: bool, nodes: usize, first: boo
 impl SutWatch {
     /// Adds the memory of the server's first process to the covariates of a sample. Nothing is recorded if the process
     /// has ended or may not be inspected, and on kernels without NUMA.
-    ///
-    /// # Errors
-    /// [`SutError::Misplaced`] when pages are outside their nodes.
     pub(super) fn add_memory(&mut self, pid: i32, covariates: &mut BTreeMap<String, f64>) -> Result<(), SutError> {
         let first = !std::mem::replace(&mut self.memory_was_read, true);
         let due = is_due(&self.settings.placement, self.settings.memory, memory::nodes(), first);

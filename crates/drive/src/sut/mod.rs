@@ -32,6 +32,5 @@ pub use surroundings::{Partner, Surroundings};
 pub(crate) use threads::{ThreadWatch, Watched, misplaced, waited_for_cpu};
 pub use usage::Usage;
 pub(crate) use usage::UsageMark;
-pub(crate) use watch::misplaced_memory;
 pub use watch::{Connected, SharedAffinities, SideThreads, SutWatch, WatchSettings};
 pub use window::LoadAround;

@@ -1,8 +1,7 @@
 //! The actual CPUs of a trial's threads, per sample: sightings during the sample, kernel counters before and after.
 
 use super::processes::{self, WorkerWatch};
-use super::window::{StopWatch, Stops};
-use super::window::{Window, take_share};
+use super::window::{StopWatch, Stops, Window, take_share};
 use crate::capture::interference::thread_cpu_s;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};

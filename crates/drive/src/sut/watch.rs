@@ -7,12 +7,8 @@ use super::{
     LoadAround, Owner, Partner, Surroundings, SutError, SystemUnderTest, ThreadWatch, UsageMark, Watched, misplaced,
     usage, waited_for_cpu,
 };
-use crate::capture::interference::NetworkWatch;
-use crate::capture::interference::ProbeWatch;
-use crate::capture::interference::{Interference, OthersSeen, thread_cpu_s};
-use crate::capture::memory;
-use crate::capture::memory::CacheWatch;
-use crate::capture::memory::MemoryWatch;
+use crate::capture::interference::{Interference, NetworkWatch, OthersSeen, ProbeWatch, thread_cpu_s};
+use crate::capture::memory::{CacheWatch, MemoryWatch};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -22,8 +18,7 @@ use tare_noise::ThreadAffinities;
 use tare_noise::probe::ProbeCpus;
 use tare_results::covariate;
 use tare_results::schema::{ThreadClass, ThreadRecord};
-use tare_topology::observe::NodePages;
-use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
+use tare_topology::{Bind, Pairing, ResolvedPlacement};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connected {
@@ -54,7 +49,6 @@ pub struct WatchSettings {
 #[derive(Debug, Default)]
 pub struct SideThreads {
     pub clients: Vec<ThreadRef>,
-    /// Server threads that serve the clients.
     pub connections: Vec<ThreadRef>,
 }
 
@@ -262,7 +256,7 @@ impl SutWatch {
         self.all_serving()?;
         match &mut self.partner {
             Some(partner) => partner.start(load)?,
-            None if self.probe.as_ref().is_some_and(ProbeWatch::has_before) => {}
+            None if self.probe.as_ref().is_some_and(|probe| probe.before.is_some()) => {}
             None => self.idle()?,
         }
         let (partner, began_s) = (self.partner.is_some().then(Instant::now), thread_cpu_s());
@@ -442,12 +436,6 @@ impl SutWatch {
             .map(|thread| Watched { class: ThreadClass::Background, pair: None, thread, requested: requested.clone() })
             .collect())
     }
-}
-
-/// The message when more than a hundredth of `what`, memory that is not the server's, lies outside the nodes that a
-/// policy names.
-pub(crate) fn misplaced_memory(what: &str, policy: &MemoryPolicy, pages: &BTreeMap<u32, NodePages>) -> Option<String> {
-    memory::misplaced(what, policy, pages)
 }
 
 /// Two connections of a server with a thread pool may share one thread.

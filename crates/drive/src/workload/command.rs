@@ -10,8 +10,7 @@ use super::{
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use tare_engine::Server;
-use tare_results::metric;
-use tare_results::metric::Named;
+use tare_results::metric::{self, Named};
 use tare_text::{Key, Keyed, Value, key};
 
 #[derive(Debug, Clone, Default, PartialEq)]

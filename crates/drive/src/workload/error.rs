@@ -22,11 +22,7 @@ pub enum SessionError {
     #[error("cannot connect: {0}")]
     Connect(#[source] OwnError),
     #[error("{sql}: {source}")]
-    Statement {
-        /// The statement, shortened when long.
-        sql: String,
-        source: SqlError,
-    },
+    Statement { sql: String, source: SqlError },
     /// A table could not be created: an older one may exist.
     #[error("{sql}: {source}")]
     Create { sql: String, source: SqlError },
@@ -68,13 +64,11 @@ type OwnError = Box<dyn Error + Send + Sync>;
 
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
-    /// The caller requested a stop.
     #[error("interrupted")]
     Interrupted,
     /// No connection, or the server does not report which thread serves it.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// A thread could not be bound, or was outside its placement.
     #[error(transparent)]
     SystemUnderTest(#[from] SutError),
     /// A transaction or query failed permanently, returned a wrong answer, or could not be sent.
@@ -85,7 +79,6 @@ pub enum LoadError {
     Ended(OwnError),
     #[error("{0}")]
     Generator(String),
-    /// The server's pool does not hold the preloaded data: it is too small, or other pages displaced them.
     #[error(
         "preload: the server's pool holds {held} pages of the data's {data}, less than 99%: configure a larger pool \
          or smaller tables"

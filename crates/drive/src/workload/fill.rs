@@ -125,9 +125,6 @@ pub(crate) fn in_parallel<E: Send>(
 
 /// Runs `work` on the server in a session of its own, which is interrupted when the caller requests a stop; `work`
 /// checks for a stop with the function that it receives.
-///
-/// # Errors
-/// The server's refusal, the error of `work`, or [`LoadError::Interrupted`].
 pub(crate) fn in_one_session<T: Send>(
     stage: &LoadContext<'_>,
     work: impl Fn(&mut dyn Session, &dyn Fn() -> Result<(), LoadError>) -> Result<T, LoadError> + Sync,

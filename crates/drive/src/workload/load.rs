@@ -247,7 +247,6 @@ impl<'a> LoadContext<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "step")]
 pub enum Progress {
-    /// Tables are being filled.
     Filling(Filled),
     Starting,
     WarmUp {

@@ -30,13 +30,7 @@ pub enum EngineError {
     #[error("{engine} died during start ({status}); log {}:\n{}", log.display(), tail.join("\n"))]
     Died { engine: &'static str, status: String, log: PathBuf, tail: Vec<String> },
     #[error("{engine} got no {scarce} from the system during its start: {line}; log {}", log.display())]
-    Refused {
-        engine: &'static str,
-        scarce: Scarce,
-        /// The line of its log.
-        line: String,
-        log: PathBuf,
-    },
+    Refused { engine: &'static str, scarce: Scarce, line: String, log: PathBuf },
     /// The server runs but does not answer; it was killed.
     #[error(
         "{engine} not ready after {:.1} s: {reason} (a longer wait: engine.start_timeout_s); log {}:\n{}",
@@ -45,18 +39,11 @@ pub enum EngineError {
     NotReady { engine: &'static str, waited: Duration, reason: String, log: PathBuf, tail: Vec<String> },
     /// An engine option is unknown, has a bad value, or is not in effect with the requested value.
     #[error("{engine}: option {option}: {reason}")]
-    OptionRefused {
-        engine: &'static str,
-        option: String,
-        /// The reason, in the server's words where available.
-        reason: String,
-    },
-    /// An option file cannot be read, or this engine does not support option files.
+    OptionRefused { engine: &'static str, option: String, reason: String },
     #[error("option file {}: {reason}", path.display())]
     OptionFile { path: PathBuf, reason: String },
     #[error("no space left on the file system of {}: {detail}", place.display())]
     DiskFull { place: PathBuf, detail: String },
-    /// The data directory was created by another version of the server.
     #[error(
         "data directory {} was created by version {found}, but the server is {expected}: use a server of that version, \
          or have the data made again (tare clean removes prepared data)", directory.display()
@@ -68,7 +55,6 @@ pub enum EngineError {
     /// started, whatever its settings are.
     #[error(transparent)]
     NoPlace(Box<Self>),
-    /// A directory is not in the required state (private, empty, absent, a data directory).
     #[error("directory {}: {reason}", path.display())]
     Directory { path: PathBuf, reason: String },
     #[error(

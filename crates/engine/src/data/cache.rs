@@ -1,7 +1,6 @@
 //! Prepared data directories: created once, named by a hash of everything that they depend on.
 
-use super::directories::{Room, held_below};
-use super::directories::{copy_tree, not_private};
+use super::directories::{Room, copy_tree, held_below, not_private};
 use crate::EngineError;
 use sha1::{Digest, Sha1};
 use std::fs::{self, DirBuilder, File};

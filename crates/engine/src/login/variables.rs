@@ -1,8 +1,7 @@
 //! Login parameters from the environment variables that the clients of each server read.
 
 use super::Login;
-use super::files::MODES;
-use super::files::variable;
+use super::files::{MODES, variable};
 use crate::EngineError;
 use std::path::PathBuf;
 

@@ -97,7 +97,6 @@ pub(super) fn of_safe_script(log: &LogFile) -> Vec<OsString> {
     vec!["--skip-syslog".into(), "--skip-kill-mysqld".into(), path("log-error", &log)]
 }
 
-/// An option whose value is a path.
 pub(crate) fn path(name: &str, value: &Path) -> OsString {
     let mut option = OsString::from(format!("--{name}="));
     option.push(value);

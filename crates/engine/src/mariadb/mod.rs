@@ -7,8 +7,7 @@ pub(crate) mod dialect;
 mod entry;
 mod kind;
 pub(crate) mod options;
-mod own;
 pub(crate) mod server;
 
+pub use entry::Mariadb;
 pub(crate) use kind::{Kind, MadeBy, OfKind};
-pub use own::Mariadb;

@@ -124,12 +124,12 @@ mod tests {
     #[test]
     fn the_installed_server_knows_its_own_options_and_no_others() {
         for name in ["innodb_adaptive_hash_index", "--innodb-old-blocks-time", "skip-log-bin", "loose_anything"] {
-            assert!(knows(&super::super::own::KIND, name, None).unwrap(), "{name}");
+            assert!(knows(&super::super::entry::KIND, name, None).unwrap(), "{name}");
         }
-        assert!(!knows(&super::super::own::KIND, "cache_size", None).unwrap());
+        assert!(!knows(&super::super::entry::KIND, "cache_size", None).unwrap());
         let requested = ["key_buffer", "cache_size", "loose_anything", "skip_networking", "innodb_nothing"];
-        let program = (super::super::own::KIND.find)(None).unwrap().path;
-        let unknown = unknown(&super::super::own::KIND, &requested, &program).unwrap();
+        let program = (super::super::entry::KIND.find)(None).unwrap().path;
+        let unknown = unknown(&super::super::entry::KIND, &requested, &program).unwrap();
         assert_eq!(unknown, ["cache_size", "innodb_nothing"]);
     }
 

@@ -21,8 +21,7 @@ use crate::{
 };
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
-use std::fs::DirBuilder;
+use std::fs::{self, DirBuilder};
 use std::net::SocketAddr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;

@@ -4,12 +4,10 @@
 
 use super::binary::NAME;
 use crate::Session;
-use crate::contract::diagnostics;
-use crate::contract::diagnostics::{Diagnostics, LONGEST_NAME, LockWait, MOST_WAITS, Silent, Unavailable};
+use crate::contract::diagnostics::{self, Diagnostics, LONGEST_NAME, LockWait, MOST_WAITS, Silent, Unavailable};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread;
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tare_results::captures::WaitKind;
 

@@ -6,8 +6,7 @@ use crate::transport::session::{lost, malformed};
 use crate::transport::stream::Channel;
 use crate::{Code, ConnectTarget, Param, SqlError, SqlErrorKind, SqlState, TlsMode};
 use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
-use std::io;
-use std::io::Write;
+use std::io::{self, Write};
 
 const HEADER: usize = 5;
 /// Limit on the size of a message, bytes. No message of a benchmark is larger; a larger length means that the stream

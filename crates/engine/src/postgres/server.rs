@@ -1,8 +1,6 @@
 //! Creates a data directory with initdb, adds the data set, and starts a private cluster.
 
-use super::binary;
-use super::binary::PORT;
-use super::binary::{NAME, Postgresql};
+use super::binary::{self, NAME, PORT, Postgresql};
 use super::connection::Connection;
 use crate::contract::server::Fill;
 use crate::data::cache::{CacheKey, cached, initialised, is_cached};

@@ -29,7 +29,6 @@ const NO_RANDOMIZE: u32 = libc::ADDR_NO_RANDOMIZE.cast_unsigned();
 /// The argument of personality(2) that only queries the current personality.
 const ASK: u32 = u32::MAX;
 
-/// The layout of a server's address space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aslr {
     /// Randomised: a new layout for each start.

@@ -104,9 +104,6 @@ impl ProcessTree {
     }
 
     /// Marks the command. Returns the files to which its process must write `0` before exec, to join the groups.
-    ///
-    /// # Errors
-    /// When the file of the group that limits it cannot be opened.
     pub(crate) fn begin(&self, command: &mut Command) -> io::Result<GroupFiles> {
         command.env(MARK, &self.mark);
         let group = self.group.as_ref().and_then(|group| group.make().ok());

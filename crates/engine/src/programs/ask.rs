@@ -67,9 +67,6 @@ fn key(question: &Question<'_>) -> Option<QuestionOf> {
 
 /// What the program prints until it ends; processes that it started are ended with it. While its file stays the same,
 /// this process runs it only once per question.
-///
-/// # Errors
-/// [`EngineError::BinaryUnusable`] when it cannot be run, takes too long or prints too much.
 pub(crate) fn ask(question: &Question<'_>) -> Result<String, EngineError> {
     let known = || ANSWERED.lock().unwrap_or_else(PoisonError::into_inner);
     let requested = key(question);

@@ -3,4 +3,3 @@
 pub(crate) mod ask;
 pub(crate) mod content;
 pub(crate) mod program;
-pub(crate) mod symbols;

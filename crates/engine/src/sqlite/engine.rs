@@ -2,8 +2,7 @@
 
 use super::diagnostics::SqliteDiagnostics;
 use super::pragmas::{self, NAME, Sqlite};
-use super::serve::Failure;
-use super::serve::{DATABASE_FILE, PASSWORD, PORT, SOCKET, SUBCOMMAND};
+use super::serve::{DATABASE_FILE, Failure, PASSWORD, PORT, SOCKET, SUBCOMMAND};
 use super::session::SqliteSession;
 use super::{dialect, planted};
 use crate::contract::diagnostics::Diagnostics;

@@ -2,8 +2,7 @@
 
 use super::planted;
 use super::protocol::{self, END, ERROR, HEADER, LIMIT, READY, ROW, Request, malformed};
-use crate::transport::buffer::AnswerLimits;
-use crate::transport::buffer::ReadBuffer;
+use crate::transport::buffer::{AnswerLimits, ReadBuffer};
 use crate::transport::session::{self, lost};
 use crate::transport::stream::{Channel, Interrupter, Stream};
 use crate::{ConnectTarget, EngineError, Param, Session, Spinning, SqlError, SqlErrorKind, StatementId};

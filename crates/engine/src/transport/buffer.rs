@@ -4,8 +4,7 @@
 
 use crate::contract::session::RESULT_LIMIT;
 use crate::{SqlError, SqlErrorKind};
-use std::io;
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};

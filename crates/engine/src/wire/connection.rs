@@ -1,10 +1,8 @@
 //! One connection: handshake, prepare, execute, text.
 
-use super::columns::Statement;
-use super::columns::{Column, binary_row};
+use super::columns::{Column, Statement, binary_row};
 use super::framing::{HEADER, Packets};
-use super::login::{Greeting, no_greeting};
-use super::login::{authenticate, maybe_for_want_of_tls, secure};
+use super::login::{Greeting, authenticate, maybe_for_want_of_tls, no_greeting, secure};
 use super::response::{self, First};
 use super::serving;
 use crate::process::peer;

@@ -2,8 +2,7 @@
 //! read from it; `None` if it is too short.
 
 use crate::Tls;
-use crate::transport::buffer::ReadBuffer;
-use crate::transport::buffer::Reservation;
+use crate::transport::buffer::{ReadBuffer, Reservation};
 use crate::transport::stream::Channel;
 use std::mem::take;
 use std::{io, str};

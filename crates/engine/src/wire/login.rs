@@ -157,7 +157,8 @@ pub(super) fn secure<S: Channel>(
         );
         return Err(SqlError::own(SqlErrorKind::Other, message));
     }
-    packets.send_reply(&mut greeting.tls_request(target)).map_err(lost)?;
+    // The beginning of the answer, which is sent again in full after encryption has started.
+    packets.send_reply(&mut greeting.opening(target, true)).map_err(lost)?;
     packets.encrypt(&target.tls, target.host()).map_err(lost)?;
     Ok(true)
 }
@@ -265,11 +266,6 @@ impl Greeting {
 
     fn offers_tls(&self) -> bool {
         self.capabilities & SSL != 0
-    }
-
-    /// The SSL request: the beginning of the answer, which is sent again in full after encryption has started.
-    fn tls_request(&self, target: &ConnectTarget) -> Vec<u8> {
-        self.opening(target, true)
     }
 
     /// The answer: user, capabilities, scrambled password. Begins with space for the header.

@@ -22,9 +22,6 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 /// The thread of process `pid` that dominates by CPU time in two consecutive rounds of `work`; none if no thread
 /// does, or if the kernel does not keep these times.
-///
-/// # Errors
-/// The errors of `work`, or that the threads of the process cannot be listed.
 pub(super) fn thread(pid: i32, mut work: impl FnMut() -> Result<(), SqlError>) -> Result<Option<i32>, SqlError> {
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut last = None;

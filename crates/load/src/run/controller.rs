@@ -1,15 +1,12 @@
 //! The controller starts the client threads, announces the phases and collects the reports.
 
-use super::observer::IntervalClock;
-use super::observer::{Observer, Reading, RunPhase};
+use super::observer::{IntervalClock, Observer, Reading, RunPhase};
 use super::phase::{Part, Phase, Shared};
-use super::report::LATE;
-use super::report::{Message, ThreadReport, Window, summarise};
-use super::settings::RunError;
-use super::settings::{LoadSettings, Rest};
+use super::report::{LATE, Message, ThreadReport, Window, summarise};
+use super::settings::{LoadSettings, Rest, RunError};
 use super::worker::{Common, live};
 use crate::client::{ClientThread, Connect};
-use crate::sample::Sample;
+use crate::sample::{LatencyMs, Sample};
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -139,7 +136,7 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
             whole.add_part(self.part((sample, part), parts, started)?);
         }
         // Only once, at the end, to keep the pauses between the parts short.
-        whole.has_all_parts();
+        whole.latency_ms = LatencyMs::of(&whole.latencies);
         self.observer.sample_end(sample).map_err(RunError::Observer)?;
         Ok(whole)
     }
@@ -167,14 +164,14 @@ impl<K: Connect, O: Observer> Controller<'_, K, O> {
         let run_start = *started.get_or_init(|| start);
         let start_ns = start.duration_since(run_start).as_nanos() as u64;
         if sample == 0 {
-            self.clients.shared.set_first_sample_ns(start_ns);
+            self.clients.shared.first_sample.set(start_ns);
         }
-        self.clients.shared.set_sample_start_ns(start_ns);
+        self.clients.shared.sample_start.set(start_ns);
         let numbers = Part { sample: sample as u32, part: part as u32 };
         self.clients.announce(Phase::Measure(numbers));
         let tps_each_second = self.pass(RunPhase::Sample(sample), start, length_s)?;
         let end = Instant::now();
-        self.clients.shared.set_sample_end_ns(end.duration_since(run_start).as_nanos() as u64);
+        self.clients.shared.sample_end.set(end.duration_since(run_start).as_nanos() as u64);
         self.clients.announce(Phase::Pause(numbers));
         let window = Window { start, end, stood_still: std::mem::take(&mut self.stood_still) };
         Ok((window, tps_each_second))

@@ -1,8 +1,7 @@
 //! The observer of a run: it is called with its progress, and can end it. The figures of an interval are computed from
 //! two readings of the threads' totals.
 
-use super::phase::Shared;
-use super::phase::{Looked, Totals};
+use super::phase::{Looked, Shared, Totals};
 use super::settings::Intervals;
 use crate::client::ClientThread;
 use std::collections::BTreeSet;

@@ -69,17 +69,30 @@ impl Phase {
 #[repr(align(128))]
 struct Alone(AtomicU64);
 
+/// Nanoseconds since the start of the warm-up, written before the phase that needs them is announced.
+#[derive(Debug, Default)]
+pub(super) struct Moment(AtomicU64);
+
+impl Moment {
+    pub(super) fn set(&self, ns: u64) {
+        self.0.store(ns, Ordering::Relaxed);
+    }
+
+    pub(super) fn ns(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// The phase, read by all threads and written by the controller a few times per run, and counters per thread, written
 /// only by that thread.
 #[derive(Debug)]
 pub(super) struct Shared {
     phase: Alone,
-    /// Start of the first sample, nanoseconds since the start of the warm-up; written before it is announced.
-    first_sample_ns: AtomicU64,
-    /// Start of the latest sample, in the same units; written before it is announced.
-    sample_start_ns: AtomicU64,
-    /// End of the latest sample, in the same units; written before its pause is announced.
-    sample_end_ns: AtomicU64,
+    pub(super) first_sample: Moment,
+    /// Start of the latest sample.
+    pub(super) sample_start: Moment,
+    /// End of the latest sample, announced by its pause.
+    pub(super) sample_end: Moment,
     slots: Vec<Slot>,
     /// One per thread; empty if [`super::LoadSettings::intervals`] is not set.
     latencies: Vec<Buckets>,
@@ -92,9 +105,9 @@ impl Shared {
     pub(super) fn new(threads: usize, latencies: bool, events: Option<u64>) -> Self {
         Self {
             phase: Alone::default(),
-            first_sample_ns: AtomicU64::new(0),
-            sample_start_ns: AtomicU64::new(0),
-            sample_end_ns: AtomicU64::new(0),
+            first_sample: Moment::default(),
+            sample_start: Moment::default(),
+            sample_end: Moment::default(),
             slots: (0..threads).map(|_| Slot::default()).collect(),
             latencies: (0..if latencies { threads } else { 0 }).map(|_| Buckets::new()).collect(),
             events: events.map(Events::new),
@@ -109,30 +122,6 @@ impl Shared {
 
     pub(super) fn announce(&self, phase: Phase) {
         self.phase.0.store(phase.encode(), Ordering::Release);
-    }
-
-    pub(super) fn set_first_sample_ns(&self, first_sample_ns: u64) {
-        self.first_sample_ns.store(first_sample_ns, Ordering::Relaxed);
-    }
-
-    pub(super) fn first_sample_ns(&self) -> u64 {
-        self.first_sample_ns.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn set_sample_start_ns(&self, sample_start_ns: u64) {
-        self.sample_start_ns.store(sample_start_ns, Ordering::Relaxed);
-    }
-
-    pub(super) fn sample_start_ns(&self) -> u64 {
-        self.sample_start_ns.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn set_sample_end_ns(&self, sample_end_ns: u64) {
-        self.sample_end_ns.store(sample_end_ns, Ordering::Relaxed);
-    }
-
-    pub(super) fn sample_end_ns(&self) -> u64 {
-        self.sample_end_ns.load(Ordering::Relaxed)
     }
 
     #[inline]

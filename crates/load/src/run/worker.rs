@@ -1,15 +1,11 @@
 //! The main loop of a client thread.
 
-use super::phase::Events;
-use super::phase::Totals;
-use super::phase::{Phase, Shared};
-use super::report::{Gap, LEAST};
-use super::report::{Message, ThreadReport};
+use super::phase::{Events, Phase, Shared, Totals};
+use super::report::{Gap, LEAST, Message, ThreadReport};
 use super::settings::{LoadSettings, Rest};
 use crate::client::{Attempt, Client, ClientThread, Connect};
 use crate::cpu::CpuTime;
-use crate::pace::{Pace, Schedule};
-use crate::pace::{Prompt, nanoseconds};
+use crate::pace::{Pace, Prompt, Schedule, nanoseconds};
 use crate::random::{Purpose, Random};
 use crate::recorder::{Complete, Recorder, SliceRecorder};
 use std::num::NonZeroU64;
@@ -378,8 +374,8 @@ impl<'a, C: Client> Worker<'a, C> {
         match phase {
             Phase::Stop => return false,
             Phase::Measure(_) => {
-                self.first_sample = self.at(self.shared.first_sample_ns());
-                let start_ns = self.shared.sample_start_ns();
+                self.first_sample = self.at(self.shared.first_sample.ns());
+                let start_ns = self.shared.sample_start.ns();
                 self.sample_start = self.at(start_ns);
                 if let Some(schedule) = &mut self.schedule {
                     schedule.sample_begins(start_ns);
@@ -421,7 +417,7 @@ impl<'a, C: Client> Worker<'a, C> {
             // Transactions that are due after the last event do not count.
             return Some(0);
         }
-        let end = self.at(self.shared.sample_end_ns());
+        let end = self.at(self.shared.sample_end.ns());
         let mut prompt = self.prompt;
         let mut count = 0;
         let first = self.first_sample;

@@ -180,7 +180,6 @@ fn not_reached(there: &OtherHost, reason: String) -> HostError {
     HostError::NotReached { host: host_of(there), reason, command }
 }
 
-/// Starts this program on the other host with these arguments.
 fn spawn(there: &OtherHost, arguments: &[&str], [stdin, stdout]: [Stdio; 2]) -> Result<Child, HostError> {
     let words = there.command(arguments).unwrap_or_default();
     let Some((program, rest)) = words.split_first() else {

@@ -189,7 +189,6 @@ impl Source<'_> {
         }
     }
 
-    /// The error for an unknown name at a place, with the nearest valid one.
     pub(crate) fn unknown_at(&self, place: &Place, what: &str, name: &str, known: &[&str]) -> StudyError {
         match place {
             Place::At(span) => self.unknown(span.clone(), what, name, known),

@@ -1,9 +1,8 @@
 //! What runs elsewhere: a server that is already running (its address, the account, and how it is restarted; never a
 //! password), and another host with the command that reaches it.
 
-use super::lists;
 use std::net::IpAddr;
-use tare_engine::{Login, TlsMode};
+use tare_engine::Login;
 use tare_text::{Value, quoted};
 
 /// Keys of `[engine]` for a server that someone else runs.
@@ -26,19 +25,7 @@ impl RunningSettings {
     pub fn login(&self, password: Option<String>) -> Login {
         Login { password, ..self.requested.clone() }
     }
-
-    pub(crate) fn set_tls(&mut self, value: &Value) -> Result<(), String> {
-        value.parsed().map(|mode: TlsMode| self.requested.tls = Some(mode))
-    }
-
-    /// Reads a list of arguments from its JSON text, or from words separated by blanks.
-    pub(crate) fn set_restart(&mut self, value: &Value) -> Result<(), String> {
-        self.restart = lists::arguments(value).ok_or(RESTART)?;
-        Ok(())
-    }
 }
-
-const RESTART: &str = "a program and its arguments, for example [\"systemctl\", \"restart\", \"mariadb\"]";
 
 /// The default command to reach another host. It never prompts, and detects within a quarter of a minute that the
 /// other side is gone.
@@ -65,18 +52,6 @@ impl OtherHost {
             return Err("a host, as in user@host".to_owned());
         }
         self.host = Some(host);
-        Ok(())
-    }
-
-    pub(crate) fn set_ssh(&mut self, value: &Value) -> Result<(), String> {
-        let expected = "a program and its arguments, for example [\"ssh\", \"-p\", \"2222\"]";
-        self.ssh = lists::arguments(value).ok_or(expected)?;
-        Ok(())
-    }
-
-    pub(crate) fn set_program(&mut self, value: &Value) -> Result<(), String> {
-        let expected = "a program and its arguments, for example [\"sudo\", \"/opt/tare/bin/tare\"]";
-        self.program = lists::arguments(value).ok_or(expected)?;
         Ok(())
     }
 
@@ -121,26 +96,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_restart_is_a_list_of_arguments_and_never_a_shell_line() {
-        let mut running = RunningSettings::default();
-        running.set_restart(&"systemctl restart mariadb".into()).unwrap();
-        assert_eq!(running.restart, ["systemctl", "restart", "mariadb"]);
-        let text = lists::text(&running.restart).unwrap();
-        running.set_restart(&r#"["sh", "-c", "a; b"]"#.into()).unwrap();
-        assert_eq!(running.restart, ["sh", "-c", "a; b"]);
-        running.set_restart(&text).unwrap();
-        assert_eq!(running.restart.len(), 3);
-        assert!(running.set_restart(&"[1]".into()).is_err() && running.set_restart(&"  ".into()).is_err());
-    }
-
-    #[test]
     fn the_command_for_the_other_host_is_one_word_that_a_shell_takes_apart() {
         let mut there = OtherHost::default();
         assert_eq!(there.command(&["x"]), None);
         there.set_host(&"me@there".into()).unwrap();
         assert_eq!(there.command(&["x"]).unwrap()[SSH.len()..], ["me@there", "tare x"]);
-        there.set_ssh(&r#"["ssh", "-p", "2222"]"#.into()).unwrap();
-        there.set_program(&r#"["env", "A=b c", "/opt/it's/tare"]"#.into()).unwrap();
+        there.ssh = ["ssh", "-p", "2222"].map(str::to_owned).into();
+        there.program = ["env", "A=b c", "/opt/it's/tare"].map(str::to_owned).into();
         let command = there.command(&["x"]).unwrap();
         assert_eq!(command, ["ssh", "-p", "2222", "me@there", r"env 'A=b c' '/opt/it'\''s/tare' x"]);
     }

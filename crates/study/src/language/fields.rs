@@ -3,8 +3,7 @@
 
 use super::key::{CAPTURE, Field, WORKLOAD};
 use super::lists;
-use super::settings::Settings;
-use super::settings::{AS_FOUND, NO_LIMIT};
+use super::settings::{AS_FOUND, MOST_WAYS, NO_LIMIT, Settings, environment_bytes, limit, memory_limit, or_as_found};
 use std::sync::LazyLock;
 use tare_drive::workload::oltp::Workload;
 use tare_drive::workload::{AnyLoad, MOST_THREADS};
@@ -103,7 +102,7 @@ const RUNNING: &[Key<Settings>] = &[
         "TLS to a running server: off, preferred, required, verify-ca or verify-full, or a value of MySQL's \
          ssl-mode or PostgreSQL's sslmode; absent: as set in the option file, service or PGSSLMODE, else off",
         |s| s.engine.running.requested.tls.map(|mode| mode.to_string().into()),
-        |s, v| s.engine.running.set_tls(v),
+        |s, v| v.parsed().map(|mode| s.engine.running.requested.tls = Some(mode)),
     )
     .in_study("; as a factor: the cost of encryption"),
     key!(path "tls_ca" in engine.running.requested.tls_ca,
@@ -125,7 +124,9 @@ const RUNNING: &[Key<Settings>] = &[
         "program and arguments that restart a running server, before every trial, for example \
          [\"systemctl\", \"restart\", \"mariadb\"]; absent: a trial only reconnects and binds the threads again",
         |s| lists::text(&s.engine.running.restart),
-        |s, v| s.engine.running.set_restart(v),
+        |s, v| {
+            lists::arguments(v, r#"["systemctl", "restart", "mariadb"]"#).map(|words| s.engine.running.restart = words)
+        },
     ),
 ];
 
@@ -175,13 +176,13 @@ const CLIENT: &[Key<Settings>] = &[
         "program that connects to client.host, with its options, for example [\"ssh\", \"-p\", \"2222\"]; tare appends \
          the host and the command to run there; absent: ssh, which must work without asking for a password",
         |s| lists::text(&s.client.on.ssh),
-        |s, v| s.client.on.set_ssh(v),
+        |s, v| lists::arguments(v, r#"["ssh", "-p", "2222"]"#).map(|words| s.client.on.ssh = words),
     ),
     Key::words(
         "program",
         "path of tare on client.host, for example [\"sudo\", \"/opt/tare/bin/tare\"]; absent: tare",
         |s| lists::text(&s.client.on.program),
-        |s, v| s.client.on.set_program(v),
+        |s, v| lists::arguments(v, r#"["sudo", "/opt/tare/bin/tare"]"#).map(|words| s.client.on.program = words),
     ),
     Key::words(
         "server_address",
@@ -256,20 +257,20 @@ const PROCESS: &[Key<Settings>] = &[
         "address space layout of the server: on (randomised), off (one fixed layout), layout:N (one of many fixed \
          layouts, N from 1 to 32767) or as-found",
         |s| Some(s.process.aslr.map_or(AS_FOUND.into(), |aslr| aslr.to_string().into())),
-        |s, v| s.process.set_aslr(v),
+        |s, v| or_as_found(v).map(|aslr| s.process.aslr = aslr),
     ),
     Key::words(
         "allocator",
         "memory allocator of the server: system (its own), jemalloc, tcmalloc, the path of a library to preload, or \
          as-found",
         |s| Some(s.process.allocator.as_ref().map_or(AS_FOUND.into(), |a| a.to_string().into())),
-        |s, v| s.process.set_allocator(v),
+        |s, v| or_as_found(v).map(|allocator| s.process.allocator = allocator),
     ),
     Key::words(
         "environment_bytes",
         "size of a padding variable in the server's environment, in bytes, which moves its stack; 0: none",
         |s| Some(s.process.environment_bytes.into()),
-        |s, v| s.process.set_environment_bytes(v),
+        |s, v| environment_bytes(v).map(|bytes| s.process.environment_bytes = bytes),
     ),
     Key::words(
         "memory_limit_bytes",
@@ -277,21 +278,21 @@ const PROCESS: &[Key<Settings>] = &[
          (usually needs root); its data are dropped from the page cache before it starts, so that more data than that \
          are read from storage on any machine; none: no limit",
         |s| Some(s.process.memory_limit_bytes.map_or(NO_LIMIT.into(), Into::into)),
-        |s, v| s.process.set_memory_limit(v),
+        |s, v| memory_limit(v).map(|bytes| s.process.memory_limit_bytes = bytes),
     ),
     Key::words(
         "l3_ways",
         "number of ways of each L3 cache that the server's threads may fill; other programs may fill them too (Cache \
          Allocation Technology, by resctrl, as root); none: all",
         |s| Some(s.process.cache.l3_ways.map_or(NO_LIMIT.into(), Into::into)),
-        |s, v| s.process.set_l3_ways(v),
+        |s, v| limit(v, MOST_WAYS, "a number of ways").map(|ways| s.process.cache.l3_ways = ways),
     ),
     Key::words(
         "memory_bandwidth_percent",
         "memory bandwidth that the server's cores may use, in percent (Intel's Memory Bandwidth Allocation, by \
          resctrl, as root); none: all",
         |s| Some(s.process.cache.memory_bandwidth_percent.map_or(NO_LIMIT.into(), Into::into)),
-        |s, v| s.process.set_memory_bandwidth(v),
+        |s, v| limit(v, 100, "percent").map(|most| s.process.cache.memory_bandwidth_percent = most),
     ),
 ];
 

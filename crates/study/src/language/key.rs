@@ -12,7 +12,7 @@ pub struct Field {
     /// Its description, with type and range of its values.
     pub info: KeyInfo,
     /// Its declaration if every study has the key; none if it is a key of loads.
-    common: Option<&'static Key<Settings>>,
+    pub(crate) common: Option<&'static Key<Settings>>,
 }
 
 impl PartialEq for Field {
@@ -28,10 +28,6 @@ impl Field {
 
     pub(crate) fn of_load(key: KeyInfo) -> Self {
         Self { section: WORKLOAD, key: key.name, info: key, common: None }
-    }
-
-    pub(crate) fn is_of_load(&self) -> bool {
-        self.common.is_none()
     }
 
     /// The current value; none if it is not set, or if the settings' load has no such key.

@@ -18,14 +18,15 @@ pub(crate) fn statements(value: &Value) -> Result<Vec<String>, String> {
 
 const EXPECTED: &str = "a list of statements, for example [\"VACUUM ANALYZE\"], or none";
 
-/// Reads a list of arguments from its JSON text, or from words separated by blanks; none if there is no program.
-pub(crate) fn arguments(value: &Value) -> Option<Vec<String>> {
+/// Reads a program and its arguments from their JSON text, or from words separated by blanks.
+pub(crate) fn arguments(value: &Value, example: &str) -> Result<Vec<String>, String> {
     let text = value.to_string();
+    let expected = || format!("a program and its arguments, for example {example}");
     let words: Vec<String> = match text.trim_start().starts_with('[') {
-        true => serde_json::from_str(&text).ok()?,
+        true => serde_json::from_str(&text).map_err(|_| expected())?,
         false => text.split_whitespace().map(str::to_owned).collect(),
     };
-    words.first().is_some_and(|program| !program.is_empty()).then_some(words)
+    if words.first().is_some_and(|program| !program.is_empty()) { Ok(words) } else { Err(expected()) }
 }
 
 /// The list as a text that both functions read; none if it is empty.
@@ -46,5 +47,15 @@ mod tests {
         for wrong in ["", "[1]", "[\"\"]", "[\"a\""] {
             assert!(statements(&wrong.into()).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_restart_is_a_list_of_arguments_and_never_a_shell_line() {
+        let restart = |words: &str| arguments(&words.into(), "[]");
+        assert_eq!(restart("systemctl restart mariadb").unwrap(), ["systemctl", "restart", "mariadb"]);
+        assert_eq!(restart(r#"["sh", "-c", "a; b"]"#).unwrap(), ["sh", "-c", "a; b"]);
+        let written = text(&["systemctl".to_owned(), "restart".to_owned(), "it".to_owned()]).unwrap();
+        assert_eq!(arguments(&written, "[]").unwrap().len(), 3);
+        assert!(restart("[1]").is_err() && restart("  ").is_err());
     }
 }

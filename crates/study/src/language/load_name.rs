@@ -26,7 +26,6 @@ impl LoadName {
         if is_known || !is_file() { Self::Name(text.to_owned()) } else { Self::of_file(path) }
     }
 
-    /// The kind of a file.
     pub fn of_file(path: &Path) -> Self {
         if has(path, "toml") { Self::Statements(path.to_owned()) } else { Self::Script(path.to_owned()) }
     }

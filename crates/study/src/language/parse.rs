@@ -85,7 +85,6 @@ pub(super) struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    /// An empty study from this source.
     pub(crate) fn new(source: Source<'a>) -> Self {
         Self { source, study: Study::default(), places: Places::default(), option: None }
     }
@@ -250,7 +249,7 @@ impl<'a> Parser<'a> {
 
     /// Sets a key of the base. Keys of loads may precede the name of the load, so they are stored and applied later.
     fn set_base(&mut self, field: Field, level: &Value) -> Result<(), String> {
-        if field.is_of_load() {
+        if field.common.is_none() {
             field.check(level)?;
             self.study.load_keys.retain(|(key, _)| key != field.key);
             self.study.load_keys.push((field.key.to_owned(), level.clone()));

@@ -4,8 +4,7 @@
 
 use super::elsewhere::{ClientSettings, RunningSettings};
 use std::collections::BTreeMap;
-use std::fmt;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::path::PathBuf;
 use std::str::FromStr;
 use tare_drive::capture::settings::CaptureSettings;
@@ -210,7 +209,7 @@ const LONGEST: usize = 131_072;
 const LEAST_MEMORY: u64 = 16 << 20;
 pub(crate) const NO_LIMIT: &str = "none";
 /// The kernel's masks for the ways of a cache have 32 bits.
-const MOST_WAYS: u32 = 32;
+pub(crate) const MOST_WAYS: u32 = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProcessSettings {
@@ -226,51 +225,24 @@ pub struct ProcessSettings {
     pub cache: CacheLimits,
 }
 
-impl ProcessSettings {
-    pub(crate) fn set_aslr(&mut self, level: &Value) -> Result<(), String> {
-        self.aslr = or_as_found(level)?;
-        Ok(())
-    }
-
-    /// Sets the allocator by its name or by the path of its library.
-    pub(crate) fn set_allocator(&mut self, level: &Value) -> Result<(), String> {
-        self.allocator = or_as_found(level)?;
-        Ok(())
-    }
-
-    /// Sets the limit of its memory: bytes, with or without a unit, or none.
-    pub(crate) fn set_memory_limit(&mut self, level: &Value) -> Result<(), String> {
-        let level = level.to_string();
-        self.memory_limit_bytes = match tare_engine::bytes(&level) {
-            Some(bytes) if bytes >= LEAST_MEMORY => Some(bytes),
-            None if level == NO_LIMIT => None,
-            _ => return Err(format!("a size of {} MiB or more, such as 512M, or {NO_LIMIT}", LEAST_MEMORY >> 20)),
-        };
-        Ok(())
-    }
-
-    /// Sets the number of L3 cache ways that its threads may fill, or none.
-    pub(crate) fn set_l3_ways(&mut self, level: &Value) -> Result<(), String> {
-        self.cache.l3_ways = limit(level, MOST_WAYS, "a number of ways")?;
-        Ok(())
-    }
-
-    /// Sets the share of the memory bandwidth of its cores, percent, or none.
-    pub(crate) fn set_memory_bandwidth(&mut self, level: &Value) -> Result<(), String> {
-        self.cache.memory_bandwidth_percent = limit(level, 100, "percent")?;
-        Ok(())
-    }
-
-    pub(crate) fn set_environment_bytes(&mut self, level: &Value) -> Result<(), String> {
-        match level.to_string().parse() {
-            Ok(bytes) if bytes == 0 || (PADDING_OVERHEAD..=LONGEST).contains(&bytes) => self.environment_bytes = bytes,
-            _ => return Err(format!("0, or a number of bytes from {PADDING_OVERHEAD} to {LONGEST}")),
-        }
-        Ok(())
+/// A limit of memory: bytes, with or without a unit, or none.
+pub(crate) fn memory_limit(level: &Value) -> Result<Option<u64>, String> {
+    let level = level.to_string();
+    match tare_engine::bytes(&level) {
+        Some(bytes) if bytes >= LEAST_MEMORY => Ok(Some(bytes)),
+        None if level == NO_LIMIT => Ok(None),
+        _ => Err(format!("a size of {} MiB or more, such as 512M, or {NO_LIMIT}", LEAST_MEMORY >> 20)),
     }
 }
 
-fn or_as_found<T: FromStr<Err: Display>>(level: &Value) -> Result<Option<T>, String> {
+pub(crate) fn environment_bytes(level: &Value) -> Result<usize, String> {
+    match level.to_string().parse() {
+        Ok(bytes) if bytes == 0 || (PADDING_OVERHEAD..=LONGEST).contains(&bytes) => Ok(bytes),
+        _ => Err(format!("0, or a number of bytes from {PADDING_OVERHEAD} to {LONGEST}")),
+    }
+}
+
+pub(crate) fn or_as_found<T: FromStr<Err: Display>>(level: &Value) -> Result<Option<T>, String> {
     match level.to_string().as_str() {
         AS_FOUND => Ok(None),
         level => level.parse().map(Some).map_err(|levels| format!("{levels}, or {AS_FOUND}")),
@@ -278,7 +250,7 @@ fn or_as_found<T: FromStr<Err: Display>>(level: &Value) -> Result<Option<T>, Str
 }
 
 /// A limit of at least 1, or none.
-fn limit(level: &Value, most: u32, what: &str) -> Result<Option<u32>, String> {
+pub(crate) fn limit(level: &Value, most: u32, what: &str) -> Result<Option<u32>, String> {
     let level = level.to_string();
     if level == NO_LIMIT {
         return Ok(None);

@@ -33,7 +33,6 @@ pub fn conditions(study: &Study) -> Result<Vec<Condition>, String> {
     combinations.into_iter().map(|levels| condition(study, &levels)).collect()
 }
 
-/// The factors of a study in its order.
 pub(super) fn factors(study: &Study) -> Vec<String> {
     let mut names = Vec::new();
     for factor in study.entries().into_iter().flatten() {

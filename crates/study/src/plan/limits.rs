@@ -60,7 +60,6 @@ pub(super) fn check_record(settings: &Settings, samples: usize, sample_s: f64) -
     }
 }
 
-/// Estimated size of a trial's record, bytes.
 pub fn record_bytes(settings: &Settings, samples: usize, sample_s: f64) -> u64 {
     let sides = 1 + u64::from(settings.workload.load.load().needs_server());
     let threads = (settings.workload.threads as u64).saturating_mul(sides);

@@ -11,11 +11,9 @@ use tare_engine::{Engine, OptionFile};
 use tare_results::schema::LeftOut;
 use tare_text::count;
 
-/// The result of applying option files.
 #[derive(Debug, Default)]
 pub(crate) struct Folded {
     pub notes: Vec<String>,
-    /// Options that a server does not know.
     pub left_out: Vec<LeftOut>,
     /// For each condition, why it cannot use the options of its file.
     pub each: Vec<Result<(), String>>,

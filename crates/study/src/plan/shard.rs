@@ -9,9 +9,10 @@ use thiserror::Error;
 
 /// Why a machine cannot run a shard of a study.
 #[derive(Debug, Error, PartialEq, Eq)]
-pub enum ShardError {
-    #[error("this machine cannot run {condition}, which is in the study's schedule: {reason}")]
-    CannotDo { condition: String, reason: String },
+#[error("this machine cannot run {condition}, which is in the study's schedule: {reason}")]
+pub struct ShardError {
+    condition: String,
+    reason: String,
 }
 
 /// The plan of some blocks of `whole` on this machine. `here`, the plan made for this machine, gives the placements
@@ -26,7 +27,7 @@ pub fn part(whole: &Plan, here: &Plan, blocks: &BTreeSet<usize>) -> Result<Plan,
         if !found.is_some_and(|condition| condition.realizable) {
             let reason = found.and_then(|condition| condition.reason.clone());
             let unknown = || "on this machine it would be a different study".to_owned();
-            return Err(ShardError::CannotDo { condition: name.to_owned(), reason: reason.unwrap_or_else(unknown) });
+            return Err(ShardError { condition: name.to_owned(), reason: reason.unwrap_or_else(unknown) });
         }
     }
     let share = trials.len() as f64 / whole.trials.len().max(1) as f64;

@@ -8,7 +8,6 @@ use super::{pilot, resolve};
 use crate::language::settings::Sampling;
 use crate::language::spec::{SIDE, Study};
 use crate::language::values::{ValueError, from_values};
-use std::fmt;
 use tare_results::schema::{Plan, PlannedTrial};
 use tare_stats::order::randomized_blocks;
 use tare_topology::{Change, Fingerprint, ResolvedPlacement};
@@ -60,16 +59,12 @@ impl Task {
     }
 }
 
-/// This machine is not the one for which a plan was made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "this machine differs from the one that the plan was made for: {}",
+    .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+)]
 pub struct OtherMachine(pub Vec<Change>);
-
-impl fmt::Display for OtherMachine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let changes: Vec<String> = self.0.iter().map(ToString::to_string).collect();
-        write!(f, "this machine differs from the one that the plan was made for: {}", changes.join("; "))
-    }
-}
 
 /// Whether a machine is still as it was when the plan was made.
 pub fn same_machine(plan: &Plan, now: &Fingerprint) -> Result<(), OtherMachine> {

@@ -37,9 +37,6 @@ pub enum Apart {
 }
 
 /// Whether trials with such settings can run at the same time.
-///
-/// # Errors
-/// Why not.
 pub fn at_once(settings: &Settings) -> Result<(), Apart> {
     if pace(settings).is_none() {
         return Err(Apart::FixedWork);
@@ -55,9 +52,6 @@ pub fn at_once(settings: &Settings) -> Result<(), Apart> {
 }
 
 /// Whether samples of such trials can alternate.
-///
-/// # Errors
-/// Why not.
 pub fn by_turns(settings: &Settings) -> Result<(), Apart> {
     at_once(settings)?;
     if pace(settings) == Some(Pace::Closed) { Ok(()) } else { Err(Apart::Rate) }
@@ -65,9 +59,6 @@ pub fn by_turns(settings: &Settings) -> Result<(), Apart> {
 
 /// Whether the samples of a plan's sides alternate: as `requested`; by default if it is possible, both sides only read,
 /// and every thread has a PU of its own. A plan with one condition counts as two equal sides.
-///
-/// # Errors
-/// When the plan does not contain the settings of its trials.
 pub fn of_plan(
     requested: Option<bool>,
     plan: &Plan,

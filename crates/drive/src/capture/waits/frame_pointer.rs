@@ -6,8 +6,7 @@
 //! reserve, plus the registers saved above it and the arguments pushed below it. A candidate is accepted only if it
 //! leads to a return address.
 
-use super::programs::bases;
-use super::programs::{Place, Process, Sections};
+use super::programs::{Place, Process, Sections, bases};
 use gimli::{CfaRule, EhFrame, EhFrameHdr, LittleEndian, UnwindContext, UnwindSection, X86_64};
 use std::os::unix::fs::FileExt;
 

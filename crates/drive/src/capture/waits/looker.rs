@@ -3,9 +3,7 @@
 use super::addresses::Addresses;
 use super::parts;
 use super::stacks::Stacks;
-use super::tally::Tally;
-use super::tally::{Counted, Followed};
-use super::tally::{Descriptors, Sleep, sleep};
+use super::tally::{Counted, Descriptors, Followed, Sleep, Tally, sleep};
 use crate::capture::interference::thread_cpu_s;
 use std::collections::BTreeSet;
 use std::sync::Arc;

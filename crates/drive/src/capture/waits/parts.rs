@@ -3,9 +3,7 @@
 
 use super::super::place::{Captured, FOLDED_FILE, Place};
 use super::addresses::Addresses;
-use super::tally::Counted;
-use super::tally::{Futex, Sleep};
-use super::tally::{Sightings, Tally};
+use super::tally::{Counted, Futex, Sightings, Sleep, Tally};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::captures::{FOLDED, WALL};
 use tare_results::waits::{CallerShare, FutexOperation, TimePart, TimeUse, WaitsFile, WakesFile};

@@ -10,10 +10,8 @@ use super::super::frames::Weights;
 #[cfg(target_arch = "x86_64")]
 use super::frame_pointer::{self, FramePointer};
 use super::functions::Names;
-use super::programs::is_bounded;
-use super::programs::{Place, Process, Programs};
-use super::tally::Followed;
-use super::tally::Tally;
+use super::programs::{Place, Process, Programs, is_bounded};
+use super::tally::{Followed, Tally};
 use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder};
 use std::collections::HashMap;
 use std::fs::File;
@@ -35,7 +33,6 @@ const CHAINS: usize = 20_000;
 /// Limit of the entries of each cache, which are places in programs.
 const PLACES: usize = 100_000;
 
-/// Cached results per function.
 #[derive(Default)]
 struct Known {
     rules: CacheNative<MayAllocateDuringUnwind>,

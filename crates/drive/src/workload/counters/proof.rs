@@ -1,6 +1,7 @@
 //! The location of a run's memory: recorded, and compared with the requested policy.
 
-use crate::sut::{LoadAround, Surroundings, SutError, SutWatch, Watched, misplaced_memory};
+use crate::capture::memory::misplaced;
+use crate::sut::{LoadAround, Surroundings, SutError, SutWatch, Watched};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tare_counters_study::workload::{MemoryScope, Outcome};
@@ -41,7 +42,7 @@ pub(super) fn memory(
         let bytes = pages.saturating_mul(rustix::param::page_size() as u64);
         (*node, NodePages { pages: *pages, bytes, file_bytes: 0 })
     });
-    if let Some(misplaced) = misplaced_memory("the data", policy, &by_node.collect()) {
+    if let Some(misplaced) = misplaced("the data", policy, &by_node.collect()) {
         return Err(SutError::Misplaced(misplaced));
     }
     let of_thread = of_a_thread.map_or_else(|| "unknown".to_owned(), ToString::to_string);

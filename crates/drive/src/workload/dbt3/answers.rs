@@ -32,9 +32,6 @@ pub struct Answer {
 /// correct.
 ///
 /// Returns the source of the expected rows.
-///
-/// # Errors
-/// [`Dbt3Error::Wrong`] with the first difference; a file that cannot be read or written.
 pub fn check(
     query: &Query,
     scale: Scale,

@@ -127,7 +127,6 @@ impl Client<'_> {
         }
     }
 
-    /// Sends a task without waiting for its result.
     pub(crate) fn send(&self, task: Task) -> Result<(), LoadError> {
         self.tasks.send(task).map_err(|_| Self::out_of_step())
     }

@@ -122,13 +122,7 @@ pub enum Dbt3Error {
         "Q{query} gives a wrong answer: {difference} (against {against}); the tables are not those of this scale, or the \
          server computes it wrongly"
     )]
-    Wrong {
-        query: u8,
-        /// Where it differs, with the expected and the returned value.
-        difference: Difference,
-        against: String,
-    },
-    /// A measured execution returned another number of rows than the checked one.
+    Wrong { query: u8, difference: Difference, against: String },
     #[error(
         "Q{query} returned {found} rows while it was measured: expected {expected}; another client may have changed the \
          tables"

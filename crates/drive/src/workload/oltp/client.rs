@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
-use tare_cpuset::ThreadRef;
 use tare_engine::{Dialect, EngineError, Session, SqlError, SqlErrorKind};
 use tare_load::{Attempt, Client, Queries, Random};
 
@@ -25,16 +24,7 @@ pub struct OltpClient {
 
 impl OltpClient {
     /// Prepares every statement of the workload for every table on the session: 5 * tables + 2 for read_only, 9 *
-    /// tables + 2 for read_write. It is the only connection of its load.
-    pub fn new(
-        session: Box<dyn Session>,
-        settings: &OltpSettings,
-        dialect: &'static dyn Dialect,
-    ) -> Result<Self, OltpError> {
-        Self::at(ClientSlot::ONLY, session, settings, dialect)
-    }
-
-    /// One of several clients; in some workloads each draws from a range of its own.
+    /// tables + 2 for read_write. In some workloads each of several clients draws from a range of its own.
     pub fn at(
         slot: ClientSlot,
         mut session: Box<dyn Session>,
@@ -52,10 +42,6 @@ impl OltpClient {
             _ => Box::new(Grouped::new(open, settings, dialect)?),
         };
         Ok(Self { session, dialect, work, sent: Queries::default() })
-    }
-
-    pub fn server_thread(&mut self) -> Result<Option<ThreadRef>, SqlError> {
-        self.session.server_thread()
     }
 
     pub(super) fn times(&mut self) -> Option<&mut StatementTimes> {
@@ -107,7 +93,7 @@ pub(super) struct Sessions<'a> {
     /// Number of the sample in which statements are timed.
     timed: Option<usize>,
     /// None: a lost connection ends the run.
-    reconnect: Option<&'a Reconnect>,
+    pub reconnect: Option<&'a Reconnect>,
 }
 
 impl<'a> Sessions<'a> {
@@ -120,10 +106,6 @@ impl<'a> Sessions<'a> {
     ) -> Self {
         let times = Tallies::new(StatementTimes::default());
         Self { settings, dialect, connections: Connections::new(clients), times, timed, reconnect }
-    }
-
-    pub(crate) fn survive(&self) -> bool {
-        self.reconnect.is_some()
     }
 
     pub(crate) fn client(&self, session: Box<dyn Session>, index: usize) -> Result<OltpClient, OltpError> {

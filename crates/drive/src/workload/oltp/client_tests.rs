@@ -11,8 +11,12 @@ fn settings(workload: Workload, tables: usize) -> OltpSettings {
     OltpSettings { tables: Tables { tables, rows: 1000 }, ..OltpSettings::new(workload) }
 }
 
+fn alone(fake: &Fake, settings: &OltpSettings, dialect: &'static dyn Dialect) -> Result<OltpClient, OltpError> {
+    OltpClient::at(ClientSlot::ONLY, fake.session(), settings, dialect)
+}
+
 fn client(fake: &Fake, settings: &OltpSettings) -> OltpClient {
-    OltpClient::new(fake.session(), settings, Mariadb.dialect()).unwrap()
+    alone(fake, settings, Mariadb.dialect()).unwrap()
 }
 
 fn random(seed: u64) -> Random {
@@ -226,7 +230,7 @@ fn without_prepared_statements_text_is_sent_and_without_transactions_no_begin() 
 
     let fake = Fake::default();
     let settings = OltpSettings { skip_transactions: true, prepared: true, workload: Workload::ReadWrite, ..settings };
-    let mut client = OltpClient::new(fake.session(), &settings, Mariadb.dialect()).unwrap();
+    let mut client = alone(&fake, &settings, Mariadb.dialect()).unwrap();
     assert_eq!(fake.sent().len(), 9, "no BEGIN and COMMIT are prepared");
     assert_eq!(client.transaction(&mut random(1)).unwrap(), done(14, 4, 0));
     assert_eq!(fake.sent().len(), 18);
@@ -247,7 +251,7 @@ fn a_duplicate_key_error_is_retried_where_sysbench_does_so() {
     ] {
         let fake = Fake::default();
         let settings = OltpSettings { prepared: false, ..settings(workload, 1) };
-        let mut client = OltpClient::new(fake.session(), &settings, dialect).unwrap();
+        let mut client = alone(&fake, &settings, dialect).unwrap();
         let fake = fake.refusing("INSERT", code);
         let ended = client.transaction(&mut random(1));
         assert_eq!(matches!(ended, Ok(Attempt::Restart(_))), is_run_again, "{workload:?} {dialect:?}: {ended:?}");
@@ -393,9 +397,9 @@ fn errors_name_the_statement() {
     assert_eq!(message, format!("{}: refused (code 7)", RANGES[3]));
     drop(fake);
     let fake = Fake::default().failing("sbtest2", SqlErrorKind::Other);
-    let error = OltpClient::new(fake.session(), &settings(Workload::PointSelect, 3), Mariadb.dialect()).err().unwrap();
+    let error = alone(&fake, &settings(Workload::PointSelect, 3), Mariadb.dialect()).err().unwrap();
     assert_eq!(error.to_string(), "SELECT c FROM sbtest2 WHERE id=?: refused (code 7)");
-    let error = OltpClient::new(fake.session(), &settings(Workload::PointSelect, 0), Mariadb.dialect()).err().unwrap();
+    let error = alone(&fake, &settings(Workload::PointSelect, 0), Mariadb.dialect()).err().unwrap();
     assert_eq!(error.to_string(), "tables is 0: expected at least 1");
 }
 
@@ -403,7 +407,7 @@ fn errors_name_the_statement() {
 fn sqlite_says_at_once_that_a_transaction_will_write() {
     for (workload, begin) in [(Workload::ReadOnly, "BEGIN"), (Workload::ReadWrite, "BEGIN IMMEDIATE")] {
         let fake = Fake::default();
-        OltpClient::new(fake.session(), &settings(workload, 1), Sqlite.dialect()).unwrap();
+        alone(&fake, &settings(workload, 1), Sqlite.dialect()).unwrap();
         assert_eq!(fake.sent()[0], Sent::Prepare(begin.into()));
     }
 }

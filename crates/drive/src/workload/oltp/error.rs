@@ -9,13 +9,11 @@ pub enum OltpError {
     Setting { name: &'static str, expected: &'static str, given: String },
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// An answer had another number of rows than the tables hold: the requested work was not done.
     #[error(
         "{sql} with id {id} answered with {found} rows: expected {least} to {most}; check that the tables are \
         complete"
     )]
     Answer { sql: String, id: i64, found: u64, least: u64, most: u64 },
-    /// Many reads of a client in a row found nothing, although each had a row in the tables.
     #[error(
         "{reads} consecutive reads of a client found no row, the last was {sql}; check that the tables are \
         complete"
@@ -24,13 +22,11 @@ pub enum OltpError {
     /// A statement that returns or adds one row did not.
     #[error("{sql}: {found} rows: expected 1; check that the tables are complete")]
     Count { sql: String, found: u64 },
-    /// A table did not accept all rows that were sent.
     #[error(
         "table sbtest{table} accepted {found} rows of {expected}: another client may be filling it; \
          wait for its end, then drop and prepare the tables again"
     )]
     Loaded { table: usize, expected: u64, found: u64 },
-    /// A client's own table is missing or not readable.
     #[error(
         "table sbtest{table} cannot be read: {source}; expected one table per client, with the columns id and k: \
          prepare the tables first, with as many threads"

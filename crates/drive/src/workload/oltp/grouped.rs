@@ -1,11 +1,8 @@
 //! Transactions that consist of groups of statements.
 
 use super::settings::SendMode;
-use super::statements::{C_GROUPS, PAD_GROUPS, push_groups};
-use super::statements::{Group, Statement, groups};
-use super::statements::{StatementTimes, Timed};
-use super::work::Ready;
-use super::work::Work;
+use super::statements::{C_GROUPS, Group, PAD_GROUPS, Statement, StatementTimes, Timed, groups, push_groups};
+use super::work::{Ready, Work};
 use super::{OltpError, OltpSettings, SessionError};
 use crate::workload::sessions::Border;
 use tare_engine::{Dialect, Param, Session};

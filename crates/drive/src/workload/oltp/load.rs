@@ -155,7 +155,7 @@ fn run(
     let timed = stage.counts.extra.then_some(stage.counts.samples);
     let shared = Sessions::new(settings, stage.dialect, stage.threads, timed, stage.host.reconnect());
     let client = |session, index| Ok(WorkloadClient::new(&shared, index, shared.client(session, index)?));
-    let connector = Connector::new(stage, &shared.connections, client).of_changing_server(shared.survive());
+    let connector = Connector::new(stage, &shared.connections, client).of_changing_server(shared.reconnect.is_some());
     sessions::run(rate, stage.host.events(), stage, &connector, &shared.connections, |samples| {
         shared.times.take(samples)
     })

@@ -70,7 +70,6 @@ const BULK_BYTES: usize = 512 << 10;
 pub(super) struct Bulk {
     table: usize,
     next: i64,
-    /// Rows in the buffered INSERT.
     rows: u64,
     /// Bytes before the first row.
     begin: usize,

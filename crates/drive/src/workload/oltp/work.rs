@@ -40,7 +40,7 @@ pub struct ClientSlot {
 
 impl ClientSlot {
     /// The slot of a single connection.
-    pub(crate) const ONLY: Self = Self { index: 0, clients: 1 };
+    pub const ONLY: Self = Self { index: 0, clients: 1 };
 }
 
 #[derive(Debug)]

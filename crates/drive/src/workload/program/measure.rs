@@ -246,7 +246,6 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// Whether threads are bound individually.
     fn is_bound(&self) -> bool {
         let placement = &self.stage.placement.placement;
         placement.bind == Bind::Thread && !(placement.client.is_empty() && placement.server.is_empty())

@@ -3,8 +3,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
-use std::io;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -157,10 +156,7 @@ pub enum ProgramError {
     #[error("cannot record {program} as a running process: {source}")]
     List { program: String, source: Box<EngineError> },
     #[error("cannot create a private directory for the client's files: {source}")]
-    Folder {
-        /// The problem of the temporary folder or the state directory.
-        source: Box<EngineError>,
-    },
+    Folder { source: Box<EngineError> },
     #[error("sysbench has no driver for this engine")]
     NoDriver,
     #[error("{{{placeholder}}} has no value here: {reason}")]
@@ -174,7 +170,6 @@ pub enum ProgramError {
         limit >> 20, last_output(.tail)
     )]
     Flood { program: String, limit: u64, tail: Vec<String> },
-    /// The program ended, but processes that it had started did not.
     #[error(
         "{program} ended and left processes running, which were killed: {}; run it in the foreground, or stop them in \
          its cleanup", .left.join(", ")

@@ -63,7 +63,6 @@ pub struct Ended {
     pub usage: Usage,
     /// Its standard output, up to 16 MiB.
     pub text: String,
-    /// The last lines of both outputs.
     pub tail: Vec<String>,
     /// Processes that it left running, and that were killed.
     pub left: Vec<String>,

@@ -1,7 +1,11 @@
-//! The pace of clients: as fast as possible, at a given rate, or at the highest rate that meets an objective.
+//! The pace of clients: as fast as possible, at a given rate, or at the highest rate that meets an objective. How
+//! clients go on after a lost server: they reconnect, and what they observed of the outage is kept.
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tare_engine::{EngineError, Session};
 use tare_load::{Curve, Latencies, Sample};
 
 const EITHER: &str = "either rate, or objective, which searches for the rate";
@@ -27,7 +31,6 @@ impl Pace {
         if let Self::Search(objective) = self { Some(objective) } else { None }
     }
 
-    /// Sets the rate in transactions per second.
     pub(crate) fn set_rate(&mut self, rate: Curve) -> Result<(), String> {
         match self {
             Self::Search(_) => Err(EITHER.to_owned()),
@@ -72,7 +75,6 @@ pub enum InvalidSample {
          command line --time), or see the server's log"
     )]
     Nothing { elapsed_s: f64 },
-    /// A probe needs an idle server around each sample, and transactions that become due meanwhile would queue up.
     #[error(
         "a probe needs an idle server around each sample, which {rate} transactions per second do not allow: set \
          sampling.probe = \"off\", or no rate"
@@ -83,12 +85,7 @@ pub enum InvalidSample {
         "the rate was not met: {done:.0} of {requested:.0} requested transactions per second, {backlog} due and not \
          started at the end; request a lower rate, or use more client threads"
     )]
-    RateNotMet {
-        requested: f64,
-        done: f64,
-        /// Transactions that were due but not begun when the sample ended.
-        backlog: u64,
-    },
+    RateNotMet { requested: f64, done: f64, backlog: u64 },
 }
 
 /// Checks a sample against the requested rate, if any. For a rate that changes, each slice records the requested and
@@ -139,7 +136,6 @@ impl Slo {
         if words.trim() == "none" { Ok(None) } else { words.parse().map(Some) }
     }
 
-    /// It, as the record of a search has it.
     pub(crate) fn record(&self) -> tare_results::search::Slo {
         tare_results::search::Slo { metric: self.metric().to_owned(), limit_ms: self.limit_ms }
     }
@@ -202,6 +198,56 @@ fn milliseconds(words: &str) -> Option<f64> {
 impl fmt::Display for Slo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} <= {}", self.metric(), self.limit_ms)
+    }
+}
+
+/// Opens a connection, on any thread; may take any time.
+type Open = Arc<dyn Fn() -> Result<Box<dyn Session>, EngineError> + Send + Sync>;
+
+pub struct Reconnect {
+    pub(in crate::workload) open: Open,
+    seen: Mutex<Outages>,
+}
+
+#[derive(Default)]
+pub(in crate::workload) struct Outages {
+    pub lost: u64,
+    pub back: u64,
+    pub away: Vec<(Instant, Instant)>,
+    pub still_away: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Outage {
+    /// Transactions in progress when their connection was lost; each was run again.
+    pub lost: u64,
+    pub reconnected: u64,
+    /// Seconds in which at least one client had no server; overlapping times count once.
+    pub away_s: f64,
+    pub still_away: usize,
+}
+
+impl Reconnect {
+    pub fn new(open: impl Fn() -> Result<Box<dyn Session>, EngineError> + Send + Sync + 'static) -> Self {
+        Self { open: Arc::new(open), seen: Mutex::default() }
+    }
+
+    /// Sum over the clients that have ended.
+    pub fn outage(&self) -> Outage {
+        let seen = self.seen();
+        let mut away = seen.away.clone();
+        away.sort();
+        let (mut total, mut end) = (Duration::ZERO, None::<Instant>);
+        for (from, to) in away {
+            let from = end.map_or(from, |end| from.max(end));
+            total += to.saturating_duration_since(from);
+            end = Some(end.map_or(to, |end| end.max(to)));
+        }
+        Outage { lost: seen.lost, reconnected: seen.back, away_s: total.as_secs_f64(), still_away: seen.still_away }
+    }
+
+    pub(in crate::workload) fn seen(&self) -> MutexGuard<'_, Outages> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,7 +1,6 @@
 //! A trial with the user's own statements; before it, the user's own schema and rows, from SQL and CSV files.
 
-use super::client::SqlLoadError;
-use super::client::Tally;
+use super::client::{SqlLoadError, Tally};
 use super::file::{Data, Sizes};
 use super::mix::Mix;
 use super::pgbench::statements;

@@ -1,7 +1,6 @@
 //! The parsed file of statements: transactions with weights, and parameters with their distributions.
 
-use super::file::Sizes;
-use super::file::{Data, Errors, File, Repeated};
+use super::file::{Data, Errors, File, Repeated, Sizes};
 use super::parameter::{self, Counters, Parameter};
 use super::statement::{self, Known, Statement};
 use super::step::{self, Step};

@@ -1,7 +1,6 @@
 //! Parameters, and how their values are drawn.
 
-use super::file;
-use super::file::Sizes;
+use super::file::{self, Sizes};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use tare_load::{Distribution, Draw, Random};

@@ -46,9 +46,6 @@ pub struct Scripts {
 }
 
 /// Converts scripts. `defined` are constants that they may use.
-///
-/// # Errors
-/// The first error, with file and line.
 pub fn of_scripts(scripts: &[Script], defined: &BTreeMap<String, i64>) -> Result<Scripts, ScriptError> {
     let (mut parameters, mut places) = (Table::new(), BTreeMap::new());
     let mut transactions = Vec::new();

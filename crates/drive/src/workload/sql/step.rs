@@ -1,7 +1,6 @@
 //! The steps of a trial: their roles, and how the threads of the roles keep together.
 
-use super::file;
-use super::file::Sizes;
+use super::file::{self, Sizes};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

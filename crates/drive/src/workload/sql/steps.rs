@@ -1,9 +1,7 @@
 //! A trial in steps: each is a run of its own on the same server, and continues with the tables and counters of the
 //! step before.
 
-use super::client;
-use super::client::SqlLoadError;
-use super::client::Tally;
+use super::client::{self, SqlLoadError, Tally};
 use super::mix::Mix;
 use super::step::{Parts, Role, Step, threads_of_client};
 use crate::workload::fill::LONGEST_STATEMENT;
@@ -12,9 +10,9 @@ use crate::workload::{Driven, LoadContext, LoadError, Measured, TrialSize};
 use std::sync::Arc;
 use tare_load::Latencies;
 use tare_results::latencies::LATENCIES;
-use tare_results::metric;
 use tare_results::server_cost::Quantity;
 use tare_results::steps::{self, Figure};
+use tare_results::{metric, statement_errors};
 
 /// Time limit of a step that ends after a number of transactions, seconds: the user can set another limit.
 const LONGEST_S: f64 = 7.0 * 86_400.0;

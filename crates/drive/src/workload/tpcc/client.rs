@@ -20,7 +20,7 @@ pub struct TpccClient {
     dialect: &'static dyn Dialect,
     terminal: Terminal,
     deck: Deck,
-    keying: bool,
+    pub(super) keying: bool,
     chosen: Option<Kind>,
     last: Option<Kind>,
     /// The transaction that is being retried, and the time of its first attempt.
@@ -57,12 +57,6 @@ impl TpccClient {
             tallies,
             new_orders,
         })
-    }
-
-    /// Whether the client waits between transactions for keying and thinking times.
-    #[must_use]
-    pub(crate) fn with_keying(self, keying: bool) -> Self {
-        Self { keying, ..self }
     }
 
     fn error(&self, kind: Kind, failed: Failed) -> LoadError {

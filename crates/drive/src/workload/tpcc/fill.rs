@@ -2,8 +2,7 @@
 //! that sessions fill at the same time, by INSERTs of many rows, some thousand rows per transaction.
 
 use super::random::{Constants, between, data, decimal, digits, last_name, letters};
-use super::settings::{DISTRICTS, NAMES};
-use super::tables::Table;
+use super::settings::{DISTRICTS, NAMES, Table};
 use super::{SessionError, Sizes, TABLES, TpccError};
 use crate::workload::error::{reads, run, shown};
 use crate::workload::fill::{in_parallel, rows_of_placeholders};

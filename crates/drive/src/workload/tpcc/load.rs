@@ -121,8 +121,9 @@ fn run(
     let connections = Connections::new(stage.threads);
     let tallies = Arc::new(Tallies::new(Tally::default()));
     let client = |session, index| {
-        let client = TpccClient::new(session, dialect, index, sizes, constants, Arc::clone(&tallies))?;
-        Ok(client.with_keying(settings.keying))
+        let mut client = TpccClient::new(session, dialect, index, sizes, constants, Arc::clone(&tallies))?;
+        client.keying = settings.keying;
+        Ok(client)
     };
     let connector = Connector::new(stage, &connections, client);
     sessions::run(rate, stage.host.events(), stage, &connector, &connections, |samples| tallies.take(samples))
@@ -338,9 +339,6 @@ pub const CONDITIONS: [Condition; 12] = [
 ];
 
 /// Looks for a row that violates the condition.
-///
-/// # Errors
-/// [`TpccError::Inconsistent`] with the first violation, or the server's refusal.
 pub fn check(session: &mut dyn Session, sizes: Sizes, condition: &Condition) -> Result<(), TpccError> {
     let sql = format!("{} LIMIT 1", condition.sql.replace("DELIVERED", &sizes.delivered().to_string()));
     let rows = session.query(&sql).map_err(|source| SessionError::statement(&sql, source))?;

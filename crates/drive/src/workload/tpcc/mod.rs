@@ -6,8 +6,7 @@
 //!
 //! | file | holds |
 //! | --- | --- |
-//! | `settings` | warehouses, keying, checked conditions, rows of each table; the keys of a study |
-//! | `tables` | the nine tables and their indexes |
+//! | `settings` | warehouses, keying, checked conditions, rows of each table; the keys of a study; the tables and their indexes |
 //! | `random` | texts, last names, non-uniform numbers |
 //! | `fill` | the initial content of the tables, sent to a server |
 //! | `input` | the input of a transaction; the choice of the next transaction, keying and thinking |
@@ -22,7 +21,6 @@ mod load;
 mod random;
 mod settings;
 mod statements;
-mod tables;
 
 use super::SessionError;
 
@@ -31,6 +29,6 @@ pub use fill::{Fill, cleanup, prepare};
 pub use input::Kind;
 pub use load::{CONDITIONS, Condition, check};
 pub use random::Constants;
+pub(crate) use settings::TABLES;
 pub use settings::{Checked, Sizes, TpccSettings};
 pub use statements::{Statement, TpccError};
-pub(crate) use tables::TABLES;

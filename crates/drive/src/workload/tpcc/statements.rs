@@ -331,7 +331,6 @@ fn only(statement: Statement, mut rows: Vec<StoredRow>) -> Result<StoredRow, Fai
 pub enum TpccError {
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// An answer had an unexpected number of rows, or a row that cannot be parsed.
     #[error("{statement} in {kind} answered with {found}: expected {expected}; check that the tables are complete")]
     Answer { kind: String, statement: Statement, expected: &'static str, found: String },
     #[error(

@@ -84,8 +84,9 @@ fn life(engine: &dyn Engine) -> Vec<Vec<Vec<String>>> {
                 session.run(&sql).unwrap();
             }
         }
-        let mut client = OltpClient::new(server.connect().unwrap(), &settings, server.dialect()).unwrap();
-        assert!(client.server_thread().unwrap().is_some(), "{workload} on {}", engine.name());
+        let mut session = server.connect().unwrap();
+        assert!(session.server_thread().unwrap().is_some(), "{workload} on {}", engine.name());
+        let mut client = OltpClient::at(ClientSlot::ONLY, session, &settings, server.dialect()).unwrap();
         let mut random = Random::new(7, Purpose::Transactions, 0);
         for _ in 0..20 {
             let attempt =

@@ -3,7 +3,7 @@
 use crate::engines::support::{PATIENCE, Place, prepared};
 use std::collections::BTreeMap;
 use std::process::Command;
-use tare_drive::workload::oltp::{self, OltpClient, OltpSettings, Tables, Workload};
+use tare_drive::workload::oltp::{self, ClientSlot, OltpClient, OltpSettings, Tables, Workload};
 use tare_engine::{Address, DEFAULT_DATABASE, Engine, Mariadb, Server};
 use tare_load::{Attempt, Client, Purpose, Random};
 
@@ -54,7 +54,8 @@ fn sysbench(server: &dyn Server, tables: Tables, words: &[String]) {
 /// Runs `events` transactions with the same settings by both programs, on the same tables.
 fn compare(server: &dyn Server, script: &str, settings: &OltpSettings, options: &[&str], events: u64) {
     let own = during(server, || {
-        let mut client = OltpClient::new(server.connect().unwrap(), settings, server.dialect()).unwrap();
+        let mut client =
+            OltpClient::at(ClientSlot::ONLY, server.connect().unwrap(), settings, server.dialect()).unwrap();
         let mut random = Random::new(1, Purpose::Transactions, 0);
         let mut done = 0;
         while done < events {
@@ -107,7 +108,7 @@ fn the_server_counts_the_same_statements_for_tare_and_sysbench() {
     let mut session = open.connect().unwrap();
     let count = |events| {
         let counted = during(open, || {
-            let mut client = OltpClient::new(open.connect().unwrap(), &own, open.dialect()).unwrap();
+            let mut client = OltpClient::at(ClientSlot::ONLY, open.connect().unwrap(), &own, open.dialect()).unwrap();
             let mut random = Random::new(1, Purpose::Transactions, 0);
             for _ in 0..events {
                 client.transaction(&mut random).unwrap();

@@ -1,12 +1,10 @@
 //! The parsers for a program's output, as a study names them, and those that it defines itself: by a JSON pointer, or
 //! by a pattern.
 
-use super::report;
-use super::report::{Interval, Report, number_after};
+use super::report::{self, Interval, Report, number_after};
 use regex_lite::Regex;
 use std::fmt;
-use tare_results::metric;
-use tare_results::metric::{Better, Named};
+use tare_results::metric::{self, Better, Named};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Parser {

@@ -2,8 +2,7 @@
 //! transactions, and those of sysbench 1.0 and its histogram.
 
 use std::collections::BTreeMap;
-use tare_results::metric;
-use tare_results::metric::Named;
+use tare_results::metric::{self, Named};
 
 /// The results that a client reports for one run.
 #[derive(Debug, Clone, Default, PartialEq)]
