@@ -7,9 +7,8 @@ use procfs::process::{Status, all_processes};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, getuid};
 use std::error::Error;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 use thiserror::Error as ThisError;
 
 /// Memory mappings per thread: its stack and its signal stack, each with a guard page.

@@ -1,5 +1,5 @@
-//! The trials of one block: their values and programs, whether they ran at the same time and on the same boot, and which
-//! of them count as disturbed.
+//! The trials of one block: their values and programs, whether they ran at the same time and on the same boot, and
+//! which of them count as disturbed.
 
 use crate::covariate::{CLIENT_HOST, FOREIGN_FRACTION};
 use crate::metric;

@@ -6,9 +6,8 @@ use super::thread_ref::ThreadRef;
 use procfs::process::{Schedstat, Stat, Status};
 #[cfg(feature = "serde")]
 use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::fs;
 use std::time::Duration;
+use std::{fmt, fs};
 
 /// A thread at one moment. Counters run from the thread's start: subtract two samples.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,8 @@
 //! One connection: login, prepare, execute, text, COPY.
 
-use super::message::{self, Messages, Pieces, put, put_text, rows_of};
-use super::message::{Proof, authenticate, maybe_for_want_of_tls, secure};
+use super::message::{
+    self, Messages, Pieces, Proof, authenticate, maybe_for_want_of_tls, put, put_text, rows_of, secure,
+};
 use crate::process::peer;
 use crate::transport::buffer::AnswerLimits;
 use crate::transport::session::{self, lost, malformed};

@@ -232,8 +232,10 @@ impl OltpSettings {
 
     /// The first key that was changed although this workload has no such statement or table.
     pub(super) fn dead_key(&self) -> Option<&'static str> {
-        use Workload::{BulkInsert, ReadOnly, ReadWrite, SelectRandomPoints, SelectRandomRanges};
-        use Workload::{UpdateIndex, UpdateNonIndex, WriteOnly};
+        use Workload::{
+            BulkInsert, ReadOnly, ReadWrite, SelectRandomPoints, SelectRandomRanges, UpdateIndex, UpdateNonIndex,
+            WriteOnly,
+        };
         let ranges = ["simple_ranges", "sum_ranges", "order_ranges", "distinct_ranges", "range_size"];
         let used: [(&[Workload], &[&'static str]); 8] = [
             (&[ReadOnly, ReadWrite], &["point_selects"]),

@@ -84,8 +84,9 @@ pub(super) struct Group {
 
 /// The statements of a transaction between BEGIN and COMMIT, in order; empty for workloads without groups.
 pub(super) fn groups(workload: Workload, counts: &QueryCounts) -> Vec<Group> {
-    use Statement::{Delete, DistinctRange, IndexUpdate, Insert, NonIndexUpdate, OrderRange, PointSelect};
-    use Statement::{SimpleRange, SumRange};
+    use Statement::{
+        Delete, DistinctRange, IndexUpdate, Insert, NonIndexUpdate, OrderRange, PointSelect, SimpleRange, SumRange,
+    };
     let group = |statements, count| Group { statements, count };
     let reads = [
         group(&[PointSelect], counts.point_selects),

@@ -10,9 +10,9 @@ use crate::workload::{Driven, LoadContext, LoadError, Measured, TrialSize};
 use std::sync::Arc;
 use tare_load::Latencies;
 use tare_results::latencies::LATENCIES;
+use tare_results::metric;
 use tare_results::server_cost::Quantity;
 use tare_results::steps::{self, Figure};
-use tare_results::{metric, statement_errors};
 
 /// Time limit of a step that ends after a number of transactions, seconds: the user can set another limit.
 const LONGEST_S: f64 = 7.0 * 86_400.0;
