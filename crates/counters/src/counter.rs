@@ -83,8 +83,8 @@ impl Inner {
     }
 }
 
-/// A counter that only goes up. It takes a slot in a shared [`CounterSet`](crate::CounterSet) at its first use, so it
-/// can be a `static`. Memory: 8 bytes x possible CPUs in the set, and a few words in the counter itself.
+/// A counter that only goes up. It takes a slot in a shared [`CounterSet`] at its first use, so it can be a `static`.
+/// Memory: 8 bytes x possible CPUs in the set, and a few words in the counter itself.
 ///
 /// ```
 /// use tare_counters::Counter;

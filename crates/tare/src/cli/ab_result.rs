@@ -106,7 +106,8 @@ pub(crate) fn store_certificate(certified: Option<&Certified>, directory: &Direc
     Some(format!("no certificate in the results: {error}"))
 }
 
-/// The certificates that [`store`] put next to a comparison; none if it had none, or if they cannot be read.
+/// The certificates that [`store_certificate`] put next to a comparison; `None` if there are none or they cannot be
+/// read.
 pub(crate) fn stored_certificate(folder: &Folder) -> Option<Certified> {
     serde_json::from_slice(&folder.read(CERTIFIED, LARGEST_CERTIFIED).ok()??).ok()
 }

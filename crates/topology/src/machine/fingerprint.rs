@@ -122,8 +122,7 @@ impl Fingerprint {
     }
 }
 
-/// One difference between two [`Fingerprint`](super::Fingerprint)s. Its text is a clause, such as "allowed CPUs were
-/// 0-1 and are 0".
+/// One difference between two [`Fingerprint`]s. Its text is a clause, such as "allowed CPUs were 0-1 and are 0".
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Change {
