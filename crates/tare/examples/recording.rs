@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
-use tare_cpuset::{ThreadRef, observe};
+use tare_cpuset::{CpuSet, ThreadRef, affinity_of, bind_thread, observe};
 use tare_drive::sut::{Connected, LoadAround, SutWatch, SystemUnderTest, WatchSettings};
 use tare_engine::{Address, ConnectTarget, DEFAULT_DATABASE, Engine, Param, SqlError, engine_by_name};
 use tare_load::{Purpose, Random};
 use tare_stats::trials::mean_interval;
 use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
 
-const USAGE: &str = "usage: recording ENGINE SOCKET USER PID ROWS THREADS PAIRS SLICE_S";
+const USAGE: &str = "usage: recording ENGINE SOCKET USER PID ROWS THREADS PAIRS SLICE_S bound|float";
 /// The largest acceptable cost of recording, as a fraction.
 const MOST: f64 = 0.01;
 const CONFIDENCE: f64 = 0.95;
@@ -34,7 +34,7 @@ struct Load<'l> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [engine, socket, user, pid, rows, threads, pairs, slice_s] =
+    let [engine, socket, user, pid, rows, threads, pairs, slice_s, bound] =
         arguments.iter().map(String::as_str).collect::<Vec<_>>()[..]
     else {
         return Err(USAGE.into());
@@ -46,6 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let counters: Vec<Counter> = (0..threads.parse()?).map(|_| Counter::default()).collect();
     let (pid, pairs, slice_s): (i32, usize, f64) = (pid.parse()?, pairs.parse()?, slice_s.parse()?);
     let slice = Duration::try_from_secs_f64(slice_s)?;
+    let bound = bound == "bound";
     let ratios = thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         let mut started = Ok(());
@@ -55,7 +56,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             started = started.and(one.map(drop));
         }
         drop(sender);
-        let ratios = started.map_err(Into::into).and_then(|()| measured(&receiver, &counters, pid, pairs, slice));
+        let ratios = started.map_err(Into::into).and_then(|()| {
+            let connected =
+                counters.iter().map(|_| Ok(receiver.recv()??)).collect::<Result<Vec<_>, Box<dyn Error>>>()?;
+            if bound {
+                bind_pairs(&connected)?;
+            }
+            measured(&connected, &counters, pid, pairs, slice)
+        });
         stop.store(true, Ordering::Relaxed);
         ratios
     })?;
@@ -108,15 +116,27 @@ fn cpu_s(pids: &[i32]) -> Result<f64, Box<dyn Error>> {
     Ok(used.sum::<Result<f64, _>>()?)
 }
 
+/// Binds each client and the thread that serves it to one CPU. Otherwise where the kernel happens to keep them, which a
+/// recording thread can change, determines whether a slice is fast or slow.
+fn bind_pairs(connected: &[Connected]) -> Result<(), Box<dyn Error>> {
+    let cpus: Vec<u32> = affinity_of(ThreadRef::of_this_thread())?.iter().collect();
+    for (pair, cpu) in connected.iter().zip(cpus.iter().cycle()) {
+        let own: CpuSet = [*cpu].into_iter().collect();
+        for thread in std::iter::once(pair.client).chain(pair.serving) {
+            bind_thread(thread, &own)?;
+        }
+    }
+    Ok(())
+}
+
 /// The ratios recorded / not recorded of each pair, whose order is drawn.
 fn measured(
-    receiver: &mpsc::Receiver<Ready>,
+    connected: &[Connected],
     counters: &[Counter],
     pid: i32,
     pairs: usize,
     slice: Duration,
 ) -> Result<Vec<Figures>, Box<dyn Error>> {
-    let connected = counters.iter().map(|_| Ok(receiver.recv()??)).collect::<Result<Vec<_>, Box<dyn Error>>>()?;
     let placement = ResolvedPlacement {
         client: Vec::new(),
         server: Vec::new(),
@@ -137,7 +157,7 @@ fn measured(
         spinning: None,
     };
     let mut watch = SutWatch::new(SystemUnderTest::running(Some(pid)), settings);
-    watch.connected(&connected)?;
+    watch.connected(connected)?;
     thread::sleep(WARM_UP);
     let sum = || counters.iter().map(|counter| counter.0.load(Ordering::Relaxed)).sum::<u64>();
     let pids = [vec![pid, std::process::id().cast_signed()], observe::descendants(pid)].concat();
