@@ -4,8 +4,7 @@
 
 use super::collect::ConditionTrials;
 use super::composite::Composite;
-use super::confidence;
-use super::confidence::CONFIDENCE;
+use super::confidence::{self, CONFIDENCE};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;

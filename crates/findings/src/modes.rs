@@ -3,8 +3,7 @@
 use super::collect::ConditionTrials;
 use super::confidence::{FURTHER, MODES};
 use super::hosts::host;
-use super::mode;
-use super::mode::{InCommon, Mode, ModeCause, ModeSide, ModesTested, Shared};
+use super::mode::{self, InCommon, Mode, ModeCause, ModeSide, ModesTested, Shared};
 use super::places::{self, FULLEST_NODE, Feature, PAIR_SHARES, PAIRS};
 use super::plans::fnv1a;
 use super::rounding::of_histogram;

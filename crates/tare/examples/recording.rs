@@ -46,7 +46,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let counters: Vec<Counter> = (0..threads.parse()?).map(|_| Counter::default()).collect();
     let (pid, pairs, slice_s): (i32, usize, f64) = (pid.parse()?, pairs.parse()?, slice_s.parse()?);
     let slice = Duration::try_from_secs_f64(slice_s)?;
-    let bound = bound == "bound";
+    let bound = match bound {
+        "bound" => true,
+        "float" => false,
+        _ => return Err(USAGE.into()),
+    };
     let ratios = thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         let mut started = Ok(());

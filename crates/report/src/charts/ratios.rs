@@ -10,7 +10,8 @@ use tare_text::count;
 
 /// Labels are on the left and figures on the right, or both above their line on a narrow page.
 const COMPARISONS_WIDE: Frame = Frame { width: 960.0, left: 330.0, right: 800.0, slim: false };
-const COMPARISONS_SLIM: Frame = Frame { left: 8.0, ..Frame::SLIM };
+const SLIM: Frame = Frame { left: 8.0, ..Frame::SLIM };
+const TOP: f64 = 8.0;
 /// Height above a line for its label and figures, and maximum characters of the label there.
 const COMPARISON_ABOVE: f64 = 18.0;
 const LETTERS_ABOVE: usize = 24;
@@ -19,7 +20,6 @@ const COMPARISON_LETTERS: usize = 50;
 /// Maximum characters of figures to the right of a plot of the usual width, and of a label and figures on one line.
 const FIGURES: usize = 22;
 const LINE: usize = LETTERS_ABOVE + FIGURES;
-const COMPARISONS_TOP: f64 = 8.0;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ForestLine {
@@ -37,7 +37,7 @@ pub(crate) fn draw_comparisons(title: &str, what: &str, lines: &[ForestLine]) ->
     let longest = lines.iter().map(|line| figures(line).chars().count()).max().unwrap_or_default();
     let wide =
         Frame { right: COMPARISONS_WIDE.right - LETTER * longest.saturating_sub(FIGURES) as f64, ..COMPARISONS_WIDE };
-    [wide, COMPARISONS_SLIM].map(|frame| comparisons(title, what, lines, &frame))
+    [wide, SLIM].map(|frame| comparisons(title, what, lines, &frame))
 }
 
 fn figures(line: &ForestLine) -> String {
@@ -49,13 +49,13 @@ fn comparisons(title: &str, what: &str, lines: &[ForestLine], frame: &Frame) -> 
     let axis = RatioAxis::of(lines.iter().flat_map(|line| with_ends(line.ratio, line.ci)), frame);
     let above = if frame.slim { COMPARISON_ABOVE } else { 0.0 };
     let heights: Vec<f64> = lines.iter().map(|line| above + if line.strong { 24.0 } else { 17.0 }).collect();
-    let bottom = COMPARISONS_TOP + heights.iter().sum::<f64>();
-    let tops: Vec<f64> = (0..lines.len()).map(|index| COMPARISONS_TOP + heights[..index].iter().sum::<f64>()).collect();
+    let bottom = TOP + heights.iter().sum::<f64>();
+    let tops: Vec<f64> = (0..lines.len()).map(|index| TOP + heights[..index].iter().sum::<f64>()).collect();
     html! {
         svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(bottom + 40.0))) role="img" {
             title { (title) }
             desc { (describe_comparisons(lines)) }
-            (axis.drawn(what, COMPARISONS_TOP, bottom))
+            (axis.drawn(what, TOP, bottom))
             @for ((line, top), height) in lines.iter().zip(&tops).zip(&heights) {
                 (comparison(line, top + above / 2.0 + height / 2.0, &axis, frame))
             }
@@ -108,8 +108,6 @@ fn describe_comparisons(lines: &[ForestLine]) -> String {
 
 /// Names are on the left and verdicts on the right, or both above their line on a narrow page.
 const CLAIMS_WIDE: Frame = Frame { width: 960.0, left: 250.0, right: 790.0, slim: false };
-const CLAIMS_SLIM: Frame = Frame { left: 8.0, ..Frame::SLIM };
-const CLAIMS_TOP: f64 = 8.0;
 const CLAIM_HEIGHT: f64 = 26.0;
 /// Height above a line for its name and verdict, and maximum characters of a name there and in its column.
 const CLAIM_ABOVE: f64 = 16.0;
@@ -133,7 +131,7 @@ pub(crate) struct ClaimLine {
 /// Draws the claims for wide pages and for small screens; `what` is the name of the ratio under the axis. A line has
 /// the range in which the claim holds, the published and the measured figure.
 pub(crate) fn draw_claims(title: &str, what: &str, lines: &[ClaimLine]) -> [Markup; 2] {
-    [CLAIMS_WIDE, CLAIMS_SLIM].map(|frame| claims(title, what, lines, &frame))
+    [CLAIMS_WIDE, SLIM].map(|frame| claims(title, what, lines, &frame))
 }
 
 fn claims(title: &str, what: &str, lines: &[ClaimLine], frame: &Frame) -> Markup {
@@ -143,13 +141,13 @@ fn claims(title: &str, what: &str, lines: &[ClaimLine], frame: &Frame) -> Markup
     });
     let axis = RatioAxis::of(ends, frame);
     let above = if frame.slim { CLAIM_ABOVE } else { 0.0 };
-    let top = |place: usize| CLAIMS_TOP + place as f64 * (above + CLAIM_HEIGHT);
+    let top = |place: usize| TOP + place as f64 * (above + CLAIM_HEIGHT);
     let bottom = top(lines.len());
     html! {
         svg class=(frame.class()) viewBox=(format!("0 0 {} {}", frame.width, px(bottom + 40.0))) role="img" {
             title { (title) }
             desc { (describe_claims(lines)) }
-            (axis.drawn(what, CLAIMS_TOP, bottom))
+            (axis.drawn(what, TOP, bottom))
             @for (place, line) in lines.iter().enumerate() {
                 (claim(line, top(place) + above + CLAIM_HEIGHT / 2.0, &axis, frame))
             }

@@ -1,8 +1,7 @@
 //! Main effects and interactions of one metric.
 
 use super::block_spread::{self, BlockSpread, DIFFER, blocks_differ};
-use super::design;
-use super::design::{Cell, Design, log_cells};
+use super::design::{self, Cell, Design, log_cells};
 use super::spread_test::{self, Dispersion, SpreadTest, brown_forsythe};
 use crate::blocks::{Analysis, Contrast, Spread};
 use crate::error::{Error, valid_confidence};

@@ -7,8 +7,7 @@ use crate::descriptive::{mean, std_dev, variance};
 use crate::error::{Error, all_finite};
 use crate::interval::Interval;
 use crate::plan::POWER;
-use crate::quantiles;
-use crate::quantiles::t_two_sided;
+use crate::quantiles::{self, t_two_sided};
 
 /// The design of the trials of two arms, which determines what they share.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

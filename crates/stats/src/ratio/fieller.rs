@@ -4,8 +4,7 @@ use super::rounding::Rounding;
 use crate::descriptive::{mean, variance};
 use crate::error::{Error, all_finite, all_positive, valid_confidence};
 use crate::interval::{Estimate, Interval};
-use crate::quantiles;
-use crate::quantiles::t_two_sided;
+use crate::quantiles::{self, t_two_sided};
 use crate::trials::signed_mean_interval;
 
 /// An effect (ratio or difference) that can be tested against any value.
