@@ -4,7 +4,7 @@
 use crate::draws::Draws;
 use crate::made_up::results;
 use std::collections::BTreeMap;
-use tare_results::schema::{PlannedTrial, SampleRecord, TrialRecord};
+use tare_results::schema::{PlannedTrial, RanOn, SampleRecord, TrialRecord};
 use tare_results::{Results, levels_of};
 
 const QUERIES: usize = 7;
@@ -169,4 +169,22 @@ pub fn study(rng: &mut Draws, kind: Kind, question: Option<&str>) -> Results {
     }
     let made = results("", trials);
     Results { study_toml: question.map(|words| format!("question = {words:?}")), ..made }
+}
+
+/// One study whose blocks take turns on machines with these levels, each of which drifts by itself.
+pub fn on_machines(rng: &mut Draws, kind: Kind, levels: &[f64]) -> Results {
+    let conditions = names(kind.layout).len();
+    let mut trials = Vec::new();
+    for (machine, level) in levels.iter().enumerate() {
+        for mut record in study(rng, kind, None).trials {
+            let place = record.trial % conditions;
+            record.block = record.block * levels.len() + machine;
+            record.trial = record.block * conditions + place;
+            record.ran_on = Some(RanOn { host: format!("node{machine}"), boot_id: None });
+            record.samples[0].metrics.values_mut().for_each(|value| *value *= level);
+            trials.push(record);
+        }
+    }
+    trials.sort_by_key(|record| record.trial);
+    results("", trials)
 }

@@ -1,7 +1,7 @@
 //! Null studies, with the rate of false claims for each first claim and over all findings of one study; and studies
 //! with a true effect, to measure the power.
 
-use super::made::{DRIFTS, Drift, Kind, LAYOUTS, Layout, SHAPES, Shape, Truth, names, study};
+use super::made::{DRIFTS, Drift, Kind, LAYOUTS, Layout, SHAPES, Shape, Truth, names, on_machines, study};
 use super::{Limit, Rate, Rows, is_selected, requested};
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
@@ -158,12 +158,15 @@ impl Tally {
         for i in 0..studies {
             let kind = Kind { layout: layout_of(kind, i), ..kind };
             let (results, other) = (study(&mut rng, kind, None), study(&mut rng, kind, None));
-            let message = claims(&results, &other, &names(kind.layout));
-            message.iter().zip(&mut tally.claimed).for_each(|(message, count)| *count += usize::from(*message));
-            tally.any += usize::from(message[..8].contains(&true));
-            tally.studies += 1;
+            tally.count(claims(&results, &other, &names(kind.layout)));
         }
         tally
+    }
+
+    fn count(&mut self, claims: [bool; 9]) {
+        claims.iter().zip(&mut self.claimed).for_each(|(claim, count)| *count += usize::from(*claim));
+        self.any += usize::from(claims[..8].contains(&true));
+        self.studies += 1;
     }
 
     fn rate(&self, hits: usize) -> Rate {
@@ -233,6 +236,32 @@ fn nothing_is_claimed_of_studies_without_differences() {
     rows.add("anything but the last: all", LIMIT, all.rate(all.any));
     for claim in CLAIMS {
         rows.add(&format!("of nothing: {claim}"), Limit::None, all.of_claim(claim));
+    }
+    rows.judge();
+}
+
+#[test]
+fn nothing_is_claimed_of_studies_without_differences_on_several_machines() {
+    let (each, shapes) = (requested().unwrap_or(FEW), [Shape::Normal, Shape::T3, Shape::LogNormal]);
+    let (mut rows, mut all) = (Rows::default(), Tally::default());
+    let mut rng = Draws::new(20_261_500);
+    for machines in [2, 4] {
+        for (shape, drift) in shapes.into_iter().flat_map(|shape| DRIFTS.map(|drift| (shape, drift))) {
+            let mut tally = Tally::default();
+            for i in 0..each {
+                let kind = Kind { shape, drift, layout: LAYOUTS[i % LAYOUTS.len()], n: 4, truth: Truth::Nothing };
+                // Machines vary more than trials do.
+                let levels: Vec<f64> = (0..machines).map(|_| (0.04 * rng.normal()).exp()).collect();
+                let [one, other] = [(); 2].map(|()| on_machines(&mut rng, kind, &levels));
+                tally.count(claims(&one, &other, &names(kind.layout)));
+            }
+            all.merge(&tally);
+            let name = format!("anything but the last: {machines} machines, {shape:?}, {drift:?}");
+            rows.add(&name, LIMIT, tally.rate(tally.any));
+        }
+    }
+    for claim in CLAIMS {
+        rows.add(&format!("of nothing on several machines: {claim}"), Limit::None, all.of_claim(claim));
     }
     rows.judge();
 }
