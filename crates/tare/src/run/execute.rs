@@ -235,7 +235,7 @@ pub fn settled(study: &Study, plan: &Plan, records: &[TrialRecord]) -> bool {
 pub(super) fn so_far(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Results {
     Results {
         study: study.name.clone(),
-        study_toml: Some(to_toml(study)),
+        study_toml: Some(to_toml(study).into()),
         plan: Some(plan.clone()),
         trials: records.to_vec(),
         ..Results::default()

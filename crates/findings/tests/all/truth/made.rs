@@ -168,5 +168,5 @@ pub fn study(rng: &mut Draws, kind: Kind, question: Option<&str>) -> Results {
         trials.push(record);
     }
     let made = results("", trials);
-    Results { study_toml: question.map(|words| format!("question = {words:?}")), ..made }
+    Results { study_toml: question.map(|words| format!("question = {words:?}").into()), ..made }
 }
