@@ -245,8 +245,7 @@ struct Transaction {
 
 impl Groups {
     pub(crate) fn of_study(results: &Results) -> Self {
-        let table = collect::study(results);
-        let statements = table.as_ref().and_then(|table| table.get("workload")?.get("statements")?.as_str());
+        let statements = collect::study(results).and_then(|table| table.get("workload")?.get("statements")?.as_str());
         let statements: Option<Statements> = statements.and_then(|text| toml::from_str(text).ok());
         let named = statements.into_iter().flat_map(|file| file.transaction);
         Self(named.filter_map(|one| Some((one.name, one.group?))).collect())

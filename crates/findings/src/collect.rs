@@ -29,8 +29,8 @@ pub struct ConditionTrials<'a> {
 }
 
 /// The resolved study as a table; none if there is none, for example for a CSV.
-pub(crate) fn study(results: &Results) -> Option<toml::Table> {
-    results.study_toml.as_ref()?.parse().ok()
+pub(crate) fn study(results: &Results) -> Option<&toml::Table> {
+    results.study_toml.as_ref()?.table()
 }
 
 /// A condition of the plan that this machine cannot run.

@@ -1,7 +1,7 @@
 //! Differences between how two sets of results were made, and whether two sides measured the same program with the
 //! same settings and data.
 
-use super::collect::ConditionTrials;
+use super::collect::{self, ConditionTrials};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -129,13 +129,11 @@ pub(super) fn facts(results: &Results) -> Vec<(What, String)> {
         facts.extend(of_environment(environment));
     }
     facts.extend(settings);
-    if let Some(text) = &results.study_toml {
-        let mut leaves = BTreeMap::new();
-        if let Ok(table) = text.parse::<toml::Table>() {
-            flatten("", &toml::Value::Table(table), &mut leaves);
-        }
-        facts.extend(leaves.into_iter().map(|(key, value)| (What::Study(key), value)));
+    let mut leaves = BTreeMap::new();
+    if let Some(table) = collect::study(results) {
+        flatten("", table, &mut leaves);
     }
+    facts.extend(leaves.into_iter().map(|(key, value)| (What::Study(key), value)));
     facts
 }
 
@@ -178,15 +176,13 @@ fn of_environment(environment: &Environment) -> Vec<(What, String)> {
 }
 
 /// `sampling.trials -> 10` for every leaf of a TOML document.
-fn flatten(prefix: &str, value: &toml::Value, leaves: &mut BTreeMap<String, String>) {
-    let join = |key: &str| if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
-    match value {
-        toml::Value::Table(table) => table.iter().for_each(|(key, value)| flatten(&join(key), value, leaves)),
-        toml::Value::String(text) => {
-            leaves.insert(prefix.to_owned(), text.clone());
-        }
-        other => {
-            leaves.insert(prefix.to_owned(), other.to_string());
+fn flatten(prefix: &str, table: &toml::Table, leaves: &mut BTreeMap<String, String>) {
+    for (key, value) in table {
+        let key = if prefix.is_empty() { key.to_owned() } else { format!("{prefix}.{key}") };
+        match value {
+            toml::Value::Table(table) => flatten(&key, table, leaves),
+            toml::Value::String(text) => drop(leaves.insert(key, text.clone())),
+            other => drop(leaves.insert(key, other.to_string())),
         }
     }
 }

@@ -128,7 +128,7 @@ fn places(group: &[&ConditionTrials<'_>], side: &str, planned: &[PlannedConditio
 fn cpus(planned: &PlannedCondition, side: &str) -> Option<CpuSet> {
     let placement = planned.placement.as_ref()?;
     let lists = if side == CLIENT { &placement.client } else { &placement.server };
-    let set: CpuSet = lists.iter().flatten().filter_map(|cpu| u32::try_from(*cpu).ok()).collect();
+    let set: CpuSet = lists.iter().flat_map(CpuSet::iter).collect();
     (!set.is_empty()).then_some(set)
 }
 
@@ -186,8 +186,8 @@ pub struct Point {
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Pair {
-    Threads { client: Vec<Vec<usize>>, server: Vec<Vec<usize>> },
-    Memory { server: Vec<Vec<usize>>, memory: Option<String> },
+    Threads { client: Vec<Vec<u32>>, server: Vec<Vec<u32>> },
+    Memory { server: Vec<Vec<u32>>, memory: Option<String> },
 }
 
 /// One for each combination of the factors other than placement; none without measured distances.
@@ -213,6 +213,8 @@ pub(super) fn distance_costs(
         let (line_ns, memory_ns) = (line_ns(measured, planned), memory_ns(measured, machine, planned));
         let point = Point { condition: condition.name.to_owned(), mean, line_ns, memory_ns };
         let PlannedPlacement { client, server, memory, .. } = planned.placement.clone().unwrap_or_default();
+        let numbers = |sets: Vec<CpuSet>| sets.iter().map(|set| set.iter().collect()).collect::<Vec<Vec<u32>>>();
+        let (client, server, memory) = (numbers(client), numbers(server), memory.map(|policy| policy.to_string()));
         let pairs = [Pair::Threads { client, server: server.clone() }, Pair::Memory { server, memory }];
         groups.entry(others).or_default().push((point, pairs));
     }
@@ -269,8 +271,8 @@ fn cost_of(metric: &str, levels: Levels, placed: Vec<(Point, [Pair; 2])>) -> Opt
 /// The median over all measured pairs of a client CPU and a different server CPU.
 fn line_ns(measured: &Measured, planned: &PlannedCondition) -> Option<f64> {
     let placement = planned.placement.as_ref()?;
-    let of = |lists: &[Vec<usize>]| -> Vec<usize> {
-        let is_in = |cpu: &u32| lists.iter().flatten().any(|own| *own == *cpu as usize);
+    let of = |sets: &[CpuSet]| -> Vec<usize> {
+        let is_in = |cpu: &u32| sets.iter().any(|own| own.contains(*cpu));
         measured.cpus.iter().enumerate().filter(|(_, cpu)| is_in(cpu)).map(|(place, _)| place).collect()
     };
     let (clients, servers) = (of(&placement.client), of(&placement.server));
@@ -282,14 +284,11 @@ fn line_ns(measured: &Measured, planned: &PlannedCondition) -> Option<f64> {
 /// From the node of the server's CPUs to the node of its memory, if each is a single node.
 fn memory_ns(measured: &Measured, machine: &Machine, planned: &PlannedCondition) -> Option<f64> {
     let placement = planned.placement.as_ref()?;
-    let node_of = |cpu: usize| {
-        let cpu = u32::try_from(cpu).ok()?;
-        machine.nodes.iter().find(|node| node.cpus.contains(cpu)).map(|node| node.os_index)
-    };
-    let mut nodes: Vec<u32> = placement.server.iter().flatten().filter_map(|cpu| node_of(*cpu)).collect();
+    let node_of = |cpu| machine.nodes.iter().find(|node| node.cpus.contains(cpu)).map(|node| node.os_index);
+    let mut nodes: Vec<u32> = placement.server.iter().flat_map(CpuSet::iter).filter_map(node_of).collect();
     nodes.dedup();
     let [from] = nodes.as_slice() else { return None };
-    let policy: MemoryPolicy = placement.memory.as_deref()?.parse().ok()?;
+    let policy = placement.memory.as_ref()?;
     let named = policy.nodes();
     let to = match (policy, named.len()) {
         (MemoryPolicy::Local, _) => *from,

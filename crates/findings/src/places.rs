@@ -302,9 +302,8 @@ pub struct Used {
 impl Used {
     pub fn of(condition: &PlannedCondition) -> Self {
         let placement = condition.placement.clone().unwrap_or_default();
-        let set = |lists: &[Vec<usize>]| lists.iter().flatten().map(|cpu| *cpu as u32).collect::<CpuSet>();
-        let background = placement.background.map(|cpus| set(&[cpus])).unwrap_or_default();
-        let memory = placement.memory.and_then(|text| text.parse().ok()).unwrap_or_default();
-        Self { clients: set(&placement.client), server: set(&placement.server).union(&background), memory }
+        let set = |sets: &[CpuSet]| sets.iter().flat_map(CpuSet::iter).collect::<CpuSet>();
+        let server = set(&placement.server).union(&placement.background.unwrap_or_default());
+        Self { clients: set(&placement.client), server, memory: placement.memory.unwrap_or_default() }
     }
 }

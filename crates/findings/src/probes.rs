@@ -40,8 +40,7 @@ pub struct Refusal {
 
 /// The use of probes that a study declared in advance.
 pub(super) fn declared(results: &Results) -> ProbeUse {
-    let table = collect::study(results);
-    let word = table.as_ref().and_then(|table| table.get("sampling")?.get("probe")?.as_str());
+    let word = collect::study(results).and_then(|table| table.get("sampling")?.get("probe")?.as_str());
     word.and_then(|word| word.parse().ok()).unwrap_or_default()
 }
 

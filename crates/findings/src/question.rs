@@ -94,8 +94,7 @@ fn within(results: &Results) -> Option<(Within, usize)> {
 }
 
 fn question(results: &Results) -> Option<Question> {
-    let table = collect::study(results)?;
-    Question::from_words(table.get("question")?.as_str()?)
+    Question::from_words(collect::study(results)?.get("question")?.as_str()?)
 }
 
 /// A CSV file declares no question. If its conditions differ only in load and in factors of ladders, and one of these

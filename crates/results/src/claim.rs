@@ -84,6 +84,13 @@ pub struct Claim {
     pub holds: Band,
 }
 
+impl Claim {
+    /// The levels of its conditions: of the base, and of the other if it compares two.
+    pub fn sides(&self) -> impl Iterator<Item = &Levels> {
+        std::iter::once(&self.a).chain(&self.b)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Published {

@@ -10,7 +10,7 @@ use super::place::Place;
 use super::schema::{Environment, Plan, TrialRecord};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tare_files::{Audience, Folder};
 use tare_topology::measure::Measured;
 
@@ -19,6 +19,26 @@ pub enum Source {
     #[default]
     Directory,
     Csv,
+}
+
+/// The text of a study, parsed at most once.
+#[derive(Debug, Clone)]
+pub struct StudyToml {
+    pub text: String,
+    table: OnceLock<Option<toml::Table>>,
+}
+
+impl From<String> for StudyToml {
+    fn from(text: String) -> Self {
+        Self { text, table: OnceLock::new() }
+    }
+}
+
+impl StudyToml {
+    /// None if the text is not TOML.
+    pub fn table(&self) -> Option<&toml::Table> {
+        self.table.get_or_init(|| self.text.parse().ok()).as_ref()
+    }
 }
 
 /// All data of a finished or interrupted run.
@@ -37,7 +57,7 @@ pub struct Results {
     /// The original state of the machine; a CSV has none.
     pub environment: Option<Environment>,
     /// The resolved study as written; a CSV has none.
-    pub study_toml: Option<String>,
+    pub study_toml: Option<StudyToml>,
     /// Every record of the plan's trials, in the order written, whatever its outcome, without duplicates.
     pub trials: Vec<TrialRecord>,
     /// Captures by trial and attempt; a CSV has none.
@@ -117,7 +137,8 @@ pub(super) fn read(folder: &Folder) -> Result<Results, ReadError> {
             None
         }
     };
-    let study_toml = folder.read(STUDY, LARGEST_STUDY)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let study_toml = folder.read(STUDY, LARGEST_STUDY)?;
+    let study_toml = study_toml.map(|bytes| String::from_utf8_lossy(&bytes).into_owned().into());
     let distances = match folder.read(DISTANCES, LARGEST)? {
         Some(bytes) => Some(distances(&bytes, &path.join(DISTANCES))?),
         None => None,

@@ -41,7 +41,7 @@ pub mod shards;
 pub mod steps;
 pub mod store;
 pub mod waits;
-pub use directory::{CERTIFIED, LARGEST_CERTIFIED, Results, Source, now};
+pub use directory::{CERTIFIED, LARGEST_CERTIFIED, Results, Source, StudyToml, now};
 pub use limits::{LONGEST_LINE, Limited, MOST_CONDITIONS, MOST_SAMPLES, MOST_TRIALS, OutOfRange};
 
 pub use error::{DirectoryError, ReadError};

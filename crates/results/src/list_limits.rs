@@ -16,6 +16,7 @@ use super::schema::{
 use super::search::SearchRecord;
 use super::server::{ServerRecord, SettledRecord};
 use super::waits::{StackSamples, ThreadsTime, WaitsFile, WakesFile};
+use tare_cpuset::CpuSet;
 use tare_topology::Machine;
 use tare_topology::measure::Measured;
 
@@ -142,9 +143,10 @@ limited! {
         lists: [client: MOST_THREADS, server: MOST_THREADS]
         others: [background, memory, pool_memory]
         and: |placement| {
-            widths("client", &placement.client, MOST_CPUS)?;
-            widths("server", &placement.server, MOST_CPUS)?;
-            each([("background", placement.background.as_ref().map_or(0, Vec::len), MOST_CPUS)])
+            let widest = |sets: &[CpuSet]| sets.iter().map(CpuSet::len).max().unwrap_or(0);
+            let PlannedPlacement { client, server, background, .. } = placement;
+            let sides = [("client", client.as_slice()), ("server", server), ("background", background.as_slice())];
+            each(sides.map(|(side, sets)| (side, widest(sets), MOST_CPUS)))
         }
     }
     Settle {

@@ -149,8 +149,8 @@ fn every_list_of_a_plan_has_a_limit_and_is_named_with_it() {
     }
     holds::<Plan>(&whole, "/conditions/0/placement/client", |count| vec![json!([]); count].into());
     holds::<Plan>(&whole, "/conditions/0/placement/server", |count| vec![json!([]); count].into());
-    holds::<Plan>(&whole, "/conditions/0/placement/background", |count| vec![json!(1); count].into());
-    let wide = at(&whole, "/conditions/0/placement/client", json!([vec![1; MOST_CPUS + 1]]));
+    holds::<Plan>(&whole, "/conditions/0/placement/background", |count| (0..count).collect());
+    let wide = at(&whole, "/conditions/0/placement/client", json!([(0..=MOST_CPUS).collect::<Vec<_>>()]));
     let refused = serde_json::from_value::<Plan>(wide).unwrap().check().unwrap_err();
     assert_eq!(refused.field, "conditions[0].placement.client");
     holds::<Plan>(&whole, "/factors", names);

@@ -1,11 +1,12 @@
 //! The plan of a run: conditions and the order of trials, written before the first trial.
 
 use super::question::Settle;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
+use tare_cpuset::CpuSet;
 use tare_stats::racing::Question;
 use tare_text::Value;
-use tare_topology::Fingerprint;
+use tare_topology::{Fingerprint, MemoryPolicy};
 
 /// Levels of a condition by factor name, for example `placement -> same-pu`.
 pub type Levels = BTreeMap<String, String>;
@@ -30,23 +31,48 @@ pub struct PlannedCondition {
     pub settings: BTreeMap<String, Value>,
 }
 
-/// OS CPU numbers: one inner list per thread, or a single list for all threads if they share a set. An empty outer list
-/// is a side that is left to the OS.
+/// OS CPU numbers: one set per thread, or a single one for all threads if they share it; none for a side that is left
+/// to the OS. Written as lists of numbers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PlannedPlacement {
     /// CPUs of each client thread, or of all if they share a set.
-    pub client: Vec<Vec<usize>>,
+    #[serde(serialize_with = "write_sets", deserialize_with = "read_sets")]
+    pub client: Vec<CpuSet>,
     /// CPUs of each server thread, or of all if they share a set.
-    pub server: Vec<Vec<usize>>,
+    #[serde(serialize_with = "write_sets", deserialize_with = "read_sets")]
+    pub server: Vec<CpuSet>,
     /// CPUs of all server threads that serve no connection, if placed separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub background: Option<Vec<usize>>,
+    #[serde(serialize_with = "write_set", deserialize_with = "read_set")]
+    pub background: Option<CpuSet>,
     /// Memory policy of the server with explicit nodes; none: the kernel's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub memory: Option<String>,
+    pub memory: Option<MemoryPolicy>,
     /// Memory policy of the server's buffer pool, if separate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pool_memory: Option<String>,
+    pub pool_memory: Option<MemoryPolicy>,
+}
+
+type Numbers = Vec<u32>;
+
+fn numbers(set: &CpuSet) -> Numbers {
+    set.iter().collect()
+}
+
+fn write_sets<S: Serializer>(sets: &[CpuSet], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(sets.iter().map(numbers))
+}
+
+fn read_sets<'d, D: Deserializer<'d>>(from: D) -> Result<Vec<CpuSet>, D::Error> {
+    Ok(Vec::<Numbers>::deserialize(from)?.into_iter().map(CpuSet::from_iter).collect())
+}
+
+fn write_set<S: Serializer>(set: &Option<CpuSet>, to: S) -> Result<S::Ok, S::Error> {
+    set.as_ref().map(numbers).serialize(to)
+}
+
+fn read_set<'d, D: Deserializer<'d>>(from: D) -> Result<Option<CpuSet>, D::Error> {
+    Ok(Option::<Numbers>::deserialize(from)?.map(CpuSet::from_iter))
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,6 +155,17 @@ impl Plan {
     /// Whether trials are added until a comparison or a race ends.
     pub fn goes_in_rounds(&self) -> bool {
         self.settle.is_some() || self.race.is_some()
+    }
+
+    /// The conditions that the machine of the plan can run.
+    pub fn realizable(&self) -> impl Iterator<Item = &PlannedCondition> {
+        self.conditions.iter().filter(|condition| condition.realizable)
+    }
+
+    /// Adds a trial to the schedule.
+    pub fn push(&mut self, block: usize, condition: &str, lifetime: Option<usize>) {
+        let (trial, condition) = (self.trials.len(), condition.to_owned());
+        self.trials.push(PlannedTrial { trial, block, condition, lifetime });
     }
 
     pub fn blocks(&self) -> BTreeMap<usize, Vec<&PlannedTrial>> {

@@ -137,7 +137,7 @@ pub fn cannot(experiment: &Experiment, plan: &Plan) -> BTreeMap<String, Cannot> 
         plan.conditions.iter().find(|condition| is_it(&condition.levels))
     };
     let of = |claim: &Claim| {
-        let sides: Vec<&PlannedCondition> = std::iter::once(&claim.a).chain(&claim.b).filter_map(planned).collect();
+        let sides: Vec<&PlannedCondition> = claim.sides().filter_map(planned).collect();
         let left_out = sides.iter().find_map(|condition| condition.reason.clone());
         left_out.or_else(|| match sides.as_slice() {
             [a, b] if is_same_here(a, b) => Some("both conditions use the same CPUs on this machine".to_owned()),
@@ -151,14 +151,14 @@ pub fn cannot(experiment: &Experiment, plan: &Plan) -> BTreeMap<String, Cannot> 
 /// Whether two conditions differ only in keys of the placement that resolve to the same placement.
 fn is_same_here(a: &PlannedCondition, b: &PlannedCondition) -> bool {
     let others = |condition: &PlannedCondition| {
-        let settings = condition.settings.iter().filter(|(key, _)| !IN_PLANS.iter().any(|own| key.starts_with(own)));
+        let settings = condition.settings.iter().filter(|(key, _)| !key.starts_with(IN_PLANS));
         settings.map(|(key, value)| (key.clone(), value.clone())).collect::<Vec<_>>()
     };
     let paired = |condition: &PlannedCondition| PAIRED.map(|key| condition.settings.get(key).map(ToString::to_string));
     a.placement == b.placement && paired(a) == paired(b) && others(a) == others(b)
 }
 
-const IN_PLANS: [&str; 1] = ["placement."];
+const IN_PLANS: &str = "placement.";
 /// Placement keys whose effect is drawn at random in each trial.
 const PAIRED: [&str; 2] = ["placement.bind", "placement.pairing"];
 
@@ -176,8 +176,8 @@ pub fn fitted(mut experiment: Experiment, machine: &Machine) -> Experiment {
     let Some(smallest) = pus.iter().min().filter(|_| experiment.scaled) else { return experiment };
     let clients = (smallest / CLIENTS_ONE_IN).max(1);
     experiment.set.push(format!("placement.client_pus_per_node={clients}"));
-    let all = || experiment.claims.iter().flat_map(|claim| std::iter::once(&claim.a).chain(&claim.b));
-    let most = all().filter_map(|levels| levels.get("nodes")?.parse::<usize>().ok()).max().unwrap_or(1);
+    let all = experiment.claims.iter().flat_map(Claim::sides);
+    let most = all.filter_map(|levels| levels.get("nodes")?.parse::<usize>().ok()).max().unwrap_or(1);
     let threads = THREADS_PER_PU * pus.iter().take(most).sum::<usize>();
     for claim in &mut experiment.claims {
         for level in std::iter::once(&mut claim.a).chain(&mut claim.b).filter_map(|levels| levels.get_mut("threads")) {
@@ -228,7 +228,7 @@ pub fn narrow(experiment: &Experiment, blocks: usize, servers: &Path) -> Result<
 
 fn check(study: &Study, experiment: &Experiment) -> Result<(), NarrowError> {
     for claim in &experiment.claims {
-        for levels in std::iter::once(&claim.a).chain(&claim.b) {
+        for levels in claim.sides() {
             let mut settings = study.base.clone();
             for factor in condition(levels, "a") {
                 let level = factor.levels.first().cloned().unwrap_or_else(|| "".into());
@@ -247,7 +247,7 @@ fn check(study: &Study, experiment: &Experiment) -> Result<(), NarrowError> {
 /// Every condition once, in the order of the claims.
 fn levels_of(experiment: &Experiment) -> Vec<&Levels> {
     let mut all: Vec<&Levels> = Vec::new();
-    for levels in experiment.claims.iter().flat_map(|claim| std::iter::once(&claim.a).chain(&claim.b)) {
+    for levels in experiment.claims.iter().flat_map(Claim::sides) {
         if !all.contains(&levels) {
             all.push(levels);
         }

@@ -145,7 +145,7 @@ fn main() -> Result<(), Failure> {
                     trials += records.len();
                     let results = Results {
                         study: study.name.clone(),
-                        study_toml: Some(to_toml(&study)),
+                        study_toml: Some(to_toml(&study).into()),
                         trials: records,
                         plan: Some(plan.clone()),
                         ..Results::default()

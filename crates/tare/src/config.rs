@@ -60,16 +60,30 @@ pub(crate) fn get() -> &'static Config {
 
 /// The directory that may contain the file; `None` if no environment variable names one.
 pub(crate) fn folder() -> Option<PathBuf> {
-    let roots = |path: &Path| tare_files::owner_of(path).is_ok_and(|owner| owner == 0);
-    place(|name| std::env::var_os(name), rustix::process::geteuid().is_root(), roots)
+    place(CONFIG_BASE, |name| std::env::var_os(name), rustix::process::geteuid().is_root(), is_roots)
 }
 
-/// For root, never in the home of the user who called sudo.
-fn place(variable: impl Fn(&str) -> Option<OsString>, root: bool, is_roots: impl Fn(&Path) -> bool) -> Option<PathBuf> {
+/// The variable that names a base directory, and the directory below `HOME` otherwise.
+pub(crate) type Base = (&'static str, &'static str);
+
+const CONFIG_BASE: Base = ("XDG_CONFIG_HOME", ".config");
+
+/// The directory of tare in a base directory: for root, never in the home of the user who called sudo.
+pub(crate) fn place(
+    (variable_of_base, below_home): Base,
+    variable: impl Fn(&str) -> Option<OsString>,
+    root: bool,
+    is_roots: impl Fn(&Path) -> bool,
+) -> Option<PathBuf> {
     let set = |name: &str| variable(name).map(PathBuf::from).filter(|place| place.is_absolute());
     let own = |base: &PathBuf| !root || is_roots(base);
-    let base = set("XDG_CONFIG_HOME").filter(own).or_else(|| Some(set("HOME").filter(own)?.join(".config")));
+    let base = set(variable_of_base).filter(own).or_else(|| Some(set("HOME").filter(own)?.join(below_home)));
     base.map(|base| base.join("tare"))
+}
+
+/// Whether a directory belongs to root, and not to another user. False for a missing directory.
+pub(crate) fn is_roots(path: &Path) -> bool {
+    tare_files::owner_of(path).is_ok_and(|owner| owner == 0)
 }
 
 fn read(folder: &Path) -> Result<Config, ConfigError> {
@@ -156,7 +170,7 @@ mod tests {
     fn root_reads_no_configuration_of_the_user_who_called_sudo() {
         let of = |variables: &[(&str, &str)], root| {
             let find = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| OsString::from(v));
-            place(find, root, |path| path.starts_with("/admin")).map(|place| place.display().to_string())
+            place(CONFIG_BASE, find, root, |path| path.starts_with("/admin")).map(|place| place.display().to_string())
         };
         assert_eq!(of(&[("HOME", "/users/u")], false).as_deref(), Some("/users/u/.config/tare"));
         assert_eq!(of(&[("HOME", "/users/u"), ("XDG_CONFIG_HOME", "/c")], false).as_deref(), Some("/c/tare"));

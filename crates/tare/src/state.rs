@@ -1,6 +1,6 @@
 //! Directories that tare keeps between commands; locking the machine, restoring settings and cleaning up at a start.
 
-use crate::config;
+use crate::config::{self, is_roots};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
@@ -25,6 +25,7 @@ pub(crate) const USUAL_RESULTS: &str = "tare-results";
 const RESULTS: &str = "results.jsonl";
 const LONGEST_LIST: u64 = 64 << 20;
 
+const CACHE_BASE: config::Base = ("XDG_CACHE_HOME", ".cache");
 /// Root's cache if no environment variable names one and the home directory belongs to another user.
 const ROOT_CACHE: &str = "/var/cache/tare";
 
@@ -165,24 +166,10 @@ fn cache_place(
     root: bool,
     is_roots: impl Fn(&Path) -> bool,
 ) -> Option<PathBuf> {
-    let set = |name: &str| variable(name).map(PathBuf::from).filter(|place| place.is_absolute());
-    if let Some(place) = variable("TARE_CACHE_DIR").filter(|place| !place.is_empty()) {
-        return Some(PathBuf::from(place));
-    }
-    if chosen.is_some() {
-        return chosen;
-    }
-    let own = |base: &PathBuf| !root || is_roots(base);
-    set("XDG_CACHE_HOME")
-        .filter(own)
-        .or_else(|| set("HOME").filter(own).map(|home| home.join(".cache")))
-        .map(|base| base.join("tare"))
+    let set = variable("TARE_CACHE_DIR").filter(|place| !place.is_empty()).map(PathBuf::from);
+    set.or(chosen)
+        .or_else(|| config::place(CACHE_BASE, variable, root, is_roots))
         .or_else(|| root.then(|| PathBuf::from(ROOT_CACHE)))
-}
-
-/// Whether a directory belongs to root, and not to another user. False for a missing directory.
-fn is_roots(path: &Path) -> bool {
-    tare_files::owner_of(path).is_ok_and(|owner| owner == 0)
 }
 
 /// Locks the machine: no other run may tune or measure it, and leftovers of a killed run are removed. If this has to

@@ -60,7 +60,7 @@ impl Modules {
             globs: Vec::new(),
             used: Vec::new(),
         });
-        for item in items.iter().filter(|item| !only_for_tests(item)) {
+        for item in items.iter().filter(|item| !of_tests(attributes(item))) {
             match item {
                 Item::Mod(module) => {
                     let child = match &module.content {
@@ -242,11 +242,6 @@ fn scan(tokens: TokenStream, found: &mut Vec<(usize, Vec<String>)>) {
     for stream in inner {
         scan(stream, found);
     }
-}
-
-/// Whether an item exists only in tests.
-fn only_for_tests(item: &Item) -> bool {
-    of_tests(attributes(item))
 }
 
 /// Whether an item with these attributes exists only in tests.

@@ -5,6 +5,7 @@ use crate::collect::ConditionTrials;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
+use tare_cpuset::CpuSet;
 use tare_results::schema::PlannedCondition;
 use tare_results::{Results, factor};
 use tare_text::Value;
@@ -162,7 +163,7 @@ impl Known<'_, '_> {
     /// answer.
     fn has_own_pus(&self) -> bool {
         let Some(placement) = self.planned().find_map(|planned| planned.placement.as_ref()) else { return false };
-        let all = |side: &[Vec<usize>]| side.iter().flatten().copied().collect::<BTreeSet<usize>>();
+        let all = |side: &[CpuSet]| side.iter().flat_map(CpuSet::iter).collect::<BTreeSet<u32>>();
         let (clients, server) = (all(&placement.client), all(&placement.server));
         // The plan of a load that opens no connections of its own lacks this key.
         let enough = clients.len() as i64 >= self.number("workload.threads", 1);

@@ -164,7 +164,7 @@ fn probed(scale: f64, machine: impl Fn(usize) -> f64) -> Results {
         record.samples[0].covariates.insert("probe_chain_ns".to_owned(), 90.0 * slow);
         record
     });
-    made.study_toml = Some("name = \"made-up\"\n[sampling]\nprobe = \"chain\"\n".to_owned());
+    made.study_toml = Some("name = \"made-up\"\n[sampling]\nprobe = \"chain\"\n".to_owned().into());
     made
 }
 
@@ -222,7 +222,7 @@ fn two_runs_are_reported_as_two_sessions_and_one_run_is_not() {
     let joined_by = |server: Option<[&str; 2]>, studies: [&str; 2]| {
         let side = |at: usize| {
             let mut results = steady(6);
-            results.study_toml = Some(studies[at].to_owned());
+            results.study_toml = Some(studies[at].to_owned().into());
             for trial in &mut results.trials {
                 trial.server_version = server.map(|_| "1".to_owned());
                 trial.server_program = server.map(|programs| programs[at].to_owned());
@@ -243,7 +243,7 @@ fn two_runs_are_reported_as_two_sessions_and_one_run_is_not() {
     let running = |studies: [&str; 2]| {
         let [a, b] = studies.map(|study| {
             let mut results = steady(6);
-            results.study_toml = Some(study.to_owned());
+            results.study_toml = Some(study.to_owned().into());
             for trial in &mut results.trials {
                 trial.uncontrolled.insert("data".to_owned(), "as the owner keeps them".to_owned());
             }

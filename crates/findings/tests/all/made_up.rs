@@ -32,7 +32,7 @@ pub fn results(question: &str, trials: Vec<TrialRecord>) -> Results {
         path: PathBuf::from("made-up"),
         study: "made-up".into(),
         plan: Some(serde_json::from_value(plan).unwrap()),
-        study_toml: Some(format!("name = \"made-up\"\nquestion = \"{question}\"\n")),
+        study_toml: Some(format!("name = \"made-up\"\nquestion = \"{question}\"\n").into()),
         trials,
         ..Results::default()
     }

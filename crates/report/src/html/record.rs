@@ -166,7 +166,7 @@ pub(super) fn record(page: &Page<'_>) -> Option<Markup> {
             }
         }
         @if let Some(study) = &page.results.study_toml {
-            details { summary { "The resolved study" } pre tabindex="0" { (study) } }
+            details { summary { "The resolved study" } pre tabindex="0" { (study.text) } }
         }
         details {
             summary { "Every trial as tab-separated values" }

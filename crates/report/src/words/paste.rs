@@ -40,7 +40,7 @@ pub(crate) fn paste(condition: &PlannedCondition) -> Vec<Paste> {
             "# each thread had a logical CPU of its own (pairing = {pairing}): numactl binds all to one set"
         ));
     }
-    let pool = condition.placement.as_ref().and_then(|placement| placement.pool_memory.as_deref());
+    let pool = condition.placement.as_ref().and_then(|placement| placement.pool_memory.as_ref());
     if let Some(pool) = pool.filter(|_| engine == "postgresql") {
         shell.push(format!(
             "# shared_buffers alone had the memory policy {pool}, which no setting of PostgreSQL gives it"
@@ -168,11 +168,11 @@ mod tests {
         let mut condition = PlannedCondition {
             name: "x".into(),
             placement: Some(PlannedPlacement {
-                client: vec![vec![4, 5]],
-                server: vec![vec![0, 1, 2, 3]],
+                client: vec!["4-5".parse().unwrap()],
+                server: vec!["0-3".parse().unwrap()],
                 background: None,
-                memory: Some("interleave:0-1".into()),
-                pool_memory: Some("bind:0".into()),
+                memory: "interleave:0-1".parse().ok(),
+                pool_memory: "bind:0".parse().ok(),
             }),
             settings: settings.map(|(key, value)| (key.to_owned(), value.into())).into(),
             ..PlannedCondition::default()
@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(lines, expected);
 
         let weighted = condition.placement.as_mut().expect("set above");
-        weighted.memory = Some("weighted-interleave:0-1".into());
+        weighted.memory = "weighted-interleave:0-1".parse().ok();
         condition.settings.insert("engine.name".into(), "mariadb".into());
         condition.settings.insert("engine.options.init_connect".into(), r##"SET @a = "#\""##.into());
         condition.settings.insert("engine.options.innodb_numa_interleave".into(), "ON".into());

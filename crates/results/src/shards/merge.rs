@@ -53,7 +53,7 @@ pub(crate) fn read(sharded: &Sharded) -> Result<Results, ReadError> {
         source: Source::Directory,
         study: found.plan.study.clone(),
         environment: machines.values().next().cloned(),
-        study_toml: Some(found.study_toml),
+        study_toml: Some(found.study_toml.into()),
         plan: Some(found.plan),
         trials,
         captures: read_captures,

@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use tare_drive::workload::oltp::Workload;
 use tare_drive::workload::{AnyLoad, MOST_THREADS};
 use tare_engine::{engine_by_name, engine_name, engine_names};
+use tare_noise::Setting;
 use tare_text::{Key, Value, key};
 
 /// The keys that every study has, by table; the keys of loads are added after those of `[workload]`.
@@ -336,10 +337,11 @@ static ALL: LazyLock<Vec<Field>> = LazyLock::new(|| {
             all.extend(of_loads());
         }
     }
+    all.extend(Setting::ALL.map(Field::of_machine));
     all
 });
 
-/// All keys except the open-ended `engine.options.*` and machine settings, in the order of a written study.
+/// All keys except the open-ended `engine.options.*`: in the order of a written study, then machine settings.
 pub fn all() -> impl Iterator<Item = Field> {
     ALL.iter().copied()
 }

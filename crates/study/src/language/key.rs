@@ -2,7 +2,8 @@
 
 use super::settings::{Sampling, Settings};
 use tare_drive::workload::AnyLoad;
-use tare_text::{Key, KeyInfo, Keyed, Value, key};
+use tare_noise::Setting;
+use tare_text::{Key, KeyInfo, Keyed, Kind, Value, key};
 
 /// One key of a study. As a factor it is named by `key` alone.
 #[derive(Clone, Copy)]
@@ -11,8 +12,15 @@ pub struct Field {
     pub key: &'static str,
     /// Its description, with type and range of its values.
     pub info: KeyInfo,
-    /// Its declaration if every study has the key; none if it is a key of loads.
-    pub(crate) common: Option<&'static Key<Settings>>,
+    of: Owner,
+}
+
+/// What has the key.
+#[derive(Clone, Copy)]
+enum Owner {
+    Study(&'static Key<Settings>),
+    Loads,
+    Machine(Setting),
 }
 
 impl PartialEq for Field {
@@ -23,43 +31,55 @@ impl PartialEq for Field {
 
 impl Field {
     pub(crate) fn common(section: &'static str, key: &'static Key<Settings>) -> Self {
-        Self { section, key: key.name, info: key.info(), common: Some(key) }
+        Self { section, key: key.name, info: key.info(), of: Owner::Study(key) }
     }
 
     pub(crate) fn of_load(key: KeyInfo) -> Self {
-        Self { section: WORKLOAD, key: key.name, info: key, common: None }
+        Self { section: WORKLOAD, key: key.name, info: key, of: Owner::Loads }
+    }
+
+    pub(crate) fn of_machine(setting: Setting) -> Self {
+        let info = KeyInfo { name: setting.name(), help: setting.levels(), in_study: "", kind: Kind::Words };
+        Self { section: MACHINE, key: info.name, info, of: Owner::Machine(setting) }
+    }
+
+    /// Whether loads have it, not every study.
+    pub(crate) fn is_of_loads(&self) -> bool {
+        matches!(self.of, Owner::Loads)
     }
 
     /// The current value; none if it is not set, or if the settings' load has no such key.
     pub(crate) fn get(&self, settings: &Settings) -> Option<Value> {
-        match self.common {
-            Some(key) => key.get(settings),
-            None => settings.workload.load.load().get(self.key),
+        match self.of {
+            Owner::Study(key) => key.get(settings),
+            Owner::Loads => settings.workload.load.load().get(self.key),
+            Owner::Machine(setting) => {
+                settings.machine.iter().find(|level| level.setting() == setting).map(|level| level.text().into())
+            }
         }
     }
 
     pub(crate) fn set(&self, settings: &mut Settings, value: &Value) -> Result<(), String> {
-        match self.common {
-            Some(key) => key.set(settings, value),
-            None => settings.workload.load.load_mut().set(self.key, value),
+        match self.of {
+            Owner::Study(key) => key.set(settings, value),
+            Owner::Loads => settings.workload.load.load_mut().set(self.key, value),
+            Owner::Machine(setting) => settings.set_machine(setting, &value.to_string()),
         }
     }
 
     /// Whether the value is valid, for a load that has this key.
     pub(crate) fn check(&self, value: &Value) -> Result<(), String> {
-        match self.common {
-            Some(key) => key.set(&mut Settings::default(), value),
-            None => {
-                let outcomes = self.loads().map(|mut load| load.load_mut().set(self.key, value));
-                outcomes.reduce(|one, other| if one.is_ok() { one } else { other }).unwrap_or(Ok(()))
-            }
+        if !self.is_of_loads() {
+            return self.set(&mut Settings::default(), value);
         }
+        let outcomes = self.loads().map(|mut load| load.load_mut().set(self.key, value));
+        outcomes.reduce(|one, other| if one.is_ok() { one } else { other }).unwrap_or(Ok(()))
     }
 
     pub(crate) fn default(&self) -> Option<Value> {
-        match self.common {
-            Some(key) => key.get(&Settings::default()),
-            None => self.loads().find_map(|load| load.load().get(self.key)),
+        match self.is_of_loads() {
+            true => self.loads().find_map(|load| load.load().get(self.key)),
+            false => self.get(&Settings::default()),
         }
     }
 
@@ -68,7 +88,7 @@ impl Field {
     }
 
     pub(crate) fn belongs_to(&self, load: &AnyLoad) -> bool {
-        self.common.is_some() || load.load().keys().iter().any(|key| key.name == self.key)
+        !self.is_of_loads() || load.load().keys().iter().any(|key| key.name == self.key)
     }
 }
 
@@ -77,6 +97,13 @@ pub(crate) const CAPTURE: &str = "capture";
 
 /// The table of the clients' load.
 pub(crate) const WORKLOAD: &str = "workload";
+/// The table of machine-wide settings, with the names and levels of `tare-noise`.
+pub(crate) const MACHINE: &str = "machine";
+
+/// The factor whose levels are names of placements, each a set of keys.
+pub(crate) const PLACEMENT: &str = "placement";
+/// The factor whose levels are names of builds, each a set of keys.
+pub(crate) const BUILD: &str = "build";
 
 impl Keyed for Sampling {
     const KEYS: &'static [Key<Self>] = &[

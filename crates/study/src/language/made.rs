@@ -3,10 +3,10 @@
 //! condition sets the same key itself.
 
 use super::document::{Place, Source, StudyError};
-use super::key::WORKLOAD;
+use super::key::{BUILD, MACHINE, PLACEMENT, WORKLOAD};
 use super::parse::{Overrides, Parser};
 use super::settings::{Sampling, Settings};
-use super::spec::{BUILD, CommandLineKey, Factor, PLACEMENT, SIDE, Study};
+use super::spec::{CommandLineKey, Factor, SIDE, Study};
 use super::values::Target;
 use super::{check, fields};
 use std::collections::BTreeSet;
@@ -69,7 +69,8 @@ pub fn declared(section: &str, key: &str) -> Option<DeclaredKey> {
 /// The section and name of a key that was written without its section.
 pub fn without_section(word: &str) -> Option<(&'static str, &'static str)> {
     let of_sampling = || sampling("sampling", word).map(|key| ("sampling", key.name));
-    fields::factor(word).map(|field| (field.section, field.key)).or_else(of_sampling)
+    let field = fields::factor(word).filter(|field| field.section != MACHINE);
+    field.map(|field| (field.section, field.key)).or_else(of_sampling)
 }
 
 pub fn check_value(section: &str, key: &str, value: &Value) -> Result<(), String> {
@@ -127,10 +128,9 @@ impl Parser<'_> {
 
     /// Applies one `path.to.key=value` from this command line option.
     fn command_line(&mut self, set: &str, option: String) -> Result<(), StudyError> {
-        let outer = std::mem::replace(&mut self.source, Source { origin: "--set", text: "" });
         self.option = Some(option.clone());
         let result = self.command_line_set(set);
-        (self.source, self.option) = (outer, None);
+        self.option = None;
         result.map_err(|e| StudyError { origin: option.clone(), line: 0, column: 0, ..e })?;
         if let Some((path, value)) = set.split_once('=')
             && let Some((section, key)) = path.split_once('.')
@@ -170,22 +170,12 @@ impl Parser<'_> {
                 self.set_factor(key, value.split(',').map(Value::of_word).collect(), &format!("--set factors.{key}"));
                 Ok(())
             }
-            ("placements", Some((name, key))) => {
-                let field = fields::find("placement", key).ok_or_else(|| self.unknown_key("placement", key, 0..0))?;
-                let value = Value::of_word(value);
-                field.set(&mut Settings::default(), &value).map_err(|e| self.source.error(0..0, set, e))?;
-                let keys = self.study.placements.entry(name.to_owned()).or_default();
-                keys.retain(|(k, _)| k != key);
-                keys.push((key.to_owned(), value));
-                Ok(())
-            }
-            ("builds", Some((name, key))) => {
-                let value = Value::of_word(value);
-                let target = Target::of_build_key(key).ok_or_else(|| self.unknown_key("engine", key, 0..0))?;
-                target.set(&mut Settings::default(), &value).map_err(|e| self.source.error(0..0, set, e))?;
-                let keys = self.study.builds.entry(name.to_owned()).or_default();
-                keys.retain(|(k, _)| k != key);
-                keys.push((key.to_owned(), value));
+            ("placements" | "builds", Some((name, key))) => {
+                let factor = if section == "builds" { BUILD } else { PLACEMENT };
+                let key = self.named_key(factor, (key, Value::of_word(value)), set.to_owned(), (0..0, 0..0))?;
+                let keys = self.study.named(factor).entry(name.to_owned()).or_default();
+                keys.retain(|(known, _)| *known != key.0);
+                keys.push(key);
                 Ok(())
             }
             ("option" | "options", _) => {

@@ -1,11 +1,11 @@
 //! Converts TOML to [`Study`]; every mistake is reported with its place, what was expected, and the nearest name.
 
 use super::document::{Place, Places, Source, StudyError};
-use super::key::{Field, WORKLOAD};
+use super::key::{BUILD, Field, MACHINE, PLACEMENT, WORKLOAD};
 use super::settings::{Sampling, Settings};
 use super::spec::{Design, Factor, Study};
-use super::values::Target;
-use super::{decide, document, fields, values};
+use super::values::{Target, WHERE_POSSIBLE};
+use super::{decide, document, fields};
 use std::ops::Range;
 use std::path::Path;
 use tare_results::factor;
@@ -96,8 +96,8 @@ impl<'a> Parser<'a> {
                 "name" => self.study.name = self.source.scalar("name", value)?.to_string(),
                 "title" => self.study.title = self.source.scalar("title", value)?.to_string(),
                 "question" => self.study.question = Some(self.question(value)?),
-                "placements" => self.placements(value)?,
-                "builds" => self.builds(value)?,
+                "placements" => self.named(PLACEMENT, value)?,
+                "builds" => self.named(BUILD, value)?,
                 "factors" => {
                     let table = self.source.as_table("factors", value)?;
                     self.study.factors = self.factors(table)?;
@@ -231,11 +231,10 @@ impl<'a> Parser<'a> {
                 self.source.unknown(key_span, "key of [design]", name, &["kind", "identical", "ladder"])
             }),
             "decide" => decide::set(&mut self.study.decide, source, name, level, (key_span, span.clone())),
-            "machine" => self
-                .study
-                .set_machine(name, level)
-                .map_err(wrong)?
-                .ok_or_else(|| self.source.unknown(key_span, "machine setting", name, &values::machine_keys())),
+            MACHINE if name == WHERE_POSSIBLE => {
+                self.study.where_possible = level.one_of(&["on", "off"]).map_err(wrong)? == "on";
+                Ok(())
+            }
             _ => {
                 let field =
                     fields::find(section, name).ok_or_else(|| self.unknown_key(section, name, key_span.clone()))?;
@@ -249,7 +248,7 @@ impl<'a> Parser<'a> {
 
     /// Sets a key of the base. Keys of loads may precede the name of the load, so they are stored and applied later.
     fn set_base(&mut self, field: Field, level: &Value) -> Result<(), String> {
-        if field.common.is_none() {
+        if field.is_of_loads() {
             field.check(level)?;
             self.study.load_keys.retain(|(key, _)| key != field.key);
             self.study.load_keys.push((field.key.to_owned(), level.clone()));
@@ -267,62 +266,53 @@ impl<'a> Parser<'a> {
         match section {
             "engine" => known.push("options"),
             "placement" => known.push("first_of"),
+            MACHINE => {
+                known.push(WHERE_POSSIBLE);
+                return self.source.unknown(span, "machine setting", name, &known);
+            }
+            _ if known.is_empty() => return self.source.unknown(span, "table", section, &SECTIONS),
             _ => {}
-        }
-        if known.is_empty() {
-            return self.source.unknown(span, "table", section, &SECTIONS);
         }
         self.source.unknown(span, &format!("key of [{section}]"), name, &known)
     }
 
-    fn placements(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {
-        for (name, table) in self.source.as_table("placements", value)? {
+    /// `[placements.NAME]` or `[builds.NAME]`.
+    fn named(&mut self, factor: &str, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {
+        for (name, table) in self.source.as_table(&format!("{factor}s"), value)? {
             let mut keys = Vec::new();
             for (key, value) in self.source.as_table(name.get_ref(), table)? {
-                let level = self.source.scalar(key.get_ref(), value)?;
-                let field = fields::find("placement", key.get_ref())
-                    .ok_or_else(|| self.unknown_key("placement", key.get_ref(), key.span()))?;
-                field
-                    .set(&mut Settings::default(), &level)
-                    .map_err(|e| self.source.error(value.span(), format!("{} = {level}", field.key), e))?;
-                keys.push((field.key.to_owned(), level));
-            }
-            self.study.placements.insert(name.get_ref().to_string(), keys);
-        }
-        Ok(())
-    }
-
-    fn builds(&mut self, value: &Spanned<DeValue<'_>>) -> Result<(), StudyError> {
-        for (name, table) in self.source.as_table("builds", value)? {
-            let mut keys = Vec::new();
-            for (key, value) in self.source.as_table(name.get_ref(), table)? {
+                let word = key.get_ref().as_ref();
                 match value.get_ref() {
-                    DeValue::Table(options) if key.get_ref() == "options" => {
+                    DeValue::Table(options) if (factor, word) == (BUILD, "options") => {
                         for (option, value) in options {
                             let level = self.source.scalar(option.get_ref(), value)?;
                             keys.push((format!("options.{}", option.get_ref()), level));
                         }
                     }
-                    _ => keys.push(self.build_key(key, value)?),
+                    _ => {
+                        let level = self.source.scalar(word, value)?;
+                        let what = format!("{word} = {level}");
+                        keys.push(self.named_key(factor, (word, level), what, (key.span(), value.span()))?);
+                    }
                 }
             }
-            self.study.builds.insert(name.get_ref().to_string(), keys);
+            self.study.named(factor).insert(name.get_ref().to_string(), keys);
         }
         Ok(())
     }
 
-    fn build_key(
+    /// Checks a key of a named placement or build; an error about its value says `what` is wrong.
+    pub(crate) fn named_key(
         &self,
-        key: &Spanned<toml::de::DeString<'_>>,
-        value: &Spanned<DeValue<'_>>,
+        factor: &str,
+        (key, level): (&str, Value),
+        what: String,
+        (key_span, span): (Range<usize>, Range<usize>),
     ) -> Result<(String, Value), StudyError> {
-        let level = self.source.scalar(key.get_ref(), value)?;
-        let target =
-            Target::of_build_key(key.get_ref()).ok_or_else(|| self.unknown_key("engine", key.get_ref(), key.span()))?;
-        target
-            .set(&mut Settings::default(), &level)
-            .map_err(|e| self.source.error(value.span(), format!("{} = {level}", key.get_ref()), e))?;
-        Ok((key.get_ref().to_string(), level))
+        let table = if factor == BUILD { "engine" } else { factor };
+        let target = Target::of_named(factor, key).ok_or_else(|| self.unknown_key(table, key, key_span))?;
+        target.set(&mut Settings::default(), &level).map_err(|expected| self.source.error(span, what, expected))?;
+        Ok((key.to_owned(), level))
     }
 
     fn entries(&mut self, name: &str, value: &Spanned<DeValue<'_>>) -> Result<Vec<Vec<Factor>>, StudyError> {

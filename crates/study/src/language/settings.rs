@@ -10,7 +10,7 @@ use std::str::FromStr;
 use tare_drive::capture::settings::CaptureSettings;
 use tare_drive::workload::{AnyLoad, Settle};
 use tare_engine::{Allocator, Aslr, Charset, Engine, Sqlite, Transport};
-use tare_noise::{CacheLimits, Level};
+use tare_noise::{CacheLimits, Level, Setting};
 use tare_results::probe::ProbeUse;
 use tare_text::Value;
 use tare_topology::Placement;
@@ -33,6 +33,29 @@ impl Settings {
             return Err("either a server to start (binary, data) or a running one (socket, host), not both".into());
         }
         self.workload.load.load().check(self.workload.threads)
+    }
+
+    /// Sets the level of a machine-wide setting; `as-found` removes it.
+    pub(crate) fn set_machine(&mut self, setting: Setting, level: &str) -> Result<(), String> {
+        self.machine.retain(|level| level.setting() != setting);
+        if level != AS_FOUND {
+            self.machine.push(setting.level(level).map_err(|_| format!("{}, or {AS_FOUND}", setting.levels()))?);
+            // In a fixed order, so that equal settings compare equal. The frequency driver comes first, because
+            // changing it resets the settings that depend on it.
+            let of = |setting: Setting| (setting != Setting::IntelPstate, setting.name());
+            self.machine.sort_by_key(|level| of(level.setting()));
+        }
+        Ok(())
+    }
+
+    /// Whether its trials start a server: not without one, or with one that runs already.
+    pub fn starts_a_server(&self) -> bool {
+        self.workload.load.load().needs_server() && !self.engine.running.is_requested()
+    }
+
+    /// Whether tare makes the data of its server.
+    pub fn makes_data(&self) -> bool {
+        self.starts_a_server() && self.engine.data.is_none()
     }
 }
 

@@ -1,10 +1,10 @@
 //! A study: what to run, on which server, and how often.
 
 use super::decide::Decide;
-use super::key::{self, WORKLOAD};
+use super::key::{self, BUILD, PLACEMENT, WORKLOAD};
 use super::settings::{Sampling, Settings};
 use super::values::Target;
-use super::{document, fields, values};
+use super::{document, fields};
 use std::collections::{BTreeMap, BTreeSet};
 use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 use tare_results::question::Question;
@@ -40,9 +40,9 @@ pub struct Study {
     /// Keys of the base that the command line sets.
     pub requested: Vec<CommandLineKey>,
     /// Named placements: name -> keys of `[placement]`.
-    pub placements: BTreeMap<String, Vec<(String, Value)>>,
+    pub placements: NamedKeys,
     /// Named builds: name -> keys of `[engine]`, and `options.NAME`.
-    pub builds: BTreeMap<String, Vec<(String, Value)>>,
+    pub builds: NamedKeys,
     pub design: Design,
     /// Factors of the whole study, in file order; for their combination with `conditions` see [`Study::entries`].
     pub factors: Vec<Factor>,
@@ -57,6 +57,8 @@ pub struct Study {
     /// Whether a command sets the conditions itself, and its rule the number of trials.
     pub by_rule: bool,
 }
+
+pub type NamedKeys = BTreeMap<String, Vec<(String, Value)>>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLineKey {
@@ -78,11 +80,6 @@ pub struct Design {
     /// Whether warm-ups are limited to what [`Study::enough`] says.
     pub warms_up_enough: bool,
 }
-
-/// The factor whose levels are names of placements, each a set of keys.
-pub(crate) const PLACEMENT: &str = "placement";
-/// The factor whose levels are names of builds, each a set of keys.
-pub(crate) const BUILD: &str = "build";
 
 /// The key of loads with a warm-up that is counted in runs.
 pub(crate) const WARMUP_RUNS: &str = "warmup_runs";
@@ -142,26 +139,18 @@ impl Study {
             PLACEMENT => self.placement(level)?,
             BUILD => self.build(level)?,
             SIDE => return level.one_of(&["a", "b"]).map(|_| Vec::new()),
-            _ => match Target::of_factor(name) {
-                Target::Machine(_) if !values::machine_names().contains(&name) => {
-                    return Err(unknown_factor(name));
-                }
-                target => return Ok(vec![(target, level)]),
-            },
+            _ => {
+                let target = Target::of_factor(name).ok_or_else(|| unknown_factor(name))?;
+                return Ok(vec![(target, level)]);
+            }
         };
-        let of_key = |key| if name == BUILD { Target::of_build_key(key) } else { Target::of_key(PLACEMENT, key) };
-        let target = |(key, value): &'s (String, Value)| of_key(key).map(|target| (target, value));
+        let target = |(key, value): &'s (String, Value)| Some((Target::of_named(name, key)?, value));
         keys.iter().map(target).collect::<Option<_>>().ok_or_else(|| format!("keys of [{name}]"))
     }
 
-    /// Sets a key of `[machine]`; none if there is no such key.
-    pub(crate) fn set_machine(&mut self, name: &str, level: &Value) -> Result<Option<()>, String> {
-        match name {
-            values::WHERE_POSSIBLE => self.where_possible = level.one_of(&["on", "off"])? == "on",
-            name if values::machine_names().contains(&name) => values::set_machine(&mut self.base, name, level)?,
-            _ => return Ok(None),
-        }
-        Ok(Some(()))
+    /// Named placements or builds, each a set of keys.
+    pub(crate) fn named(&mut self, factor: &str) -> &mut NamedKeys {
+        if factor == BUILD { &mut self.builds } else { &mut self.placements }
     }
 
     /// Applies the study's keys for loads to a load that has just been chosen, in the load's own order.
@@ -217,7 +206,6 @@ impl Study {
         let mut names = vec![PLACEMENT, BUILD, "engine", "workload", SIDE];
         let factors = fields::all().filter(|f| f.section != key::CAPTURE);
         names.extend(factors.map(|f| f.key).filter(|k| *k != "name"));
-        names.extend(values::machine_names());
         names
     }
 }

@@ -1,20 +1,16 @@
-//! Settings by their names: what a key of the base or a level of a factor changes, the machine-wide settings of
-//! `[machine]` with the names and levels of `tare-noise`, and all settings as a flat list of typed values with names
-//! `section.key`, the form in which a plan stores them.
+//! Settings by their names: what a key of the base or a level of a factor changes, and all settings as a flat list of
+//! typed values with names `section.key`, the form in which a plan stores them.
 
 use super::fields;
-use super::key::Field;
-use super::settings::{AS_FOUND, Settings};
+use super::key::{BUILD, Field};
+use super::settings::Settings;
 use std::collections::BTreeMap;
-use tare_noise::{NoiseError, Setting};
 use tare_results::factor;
 use tare_text::Value;
 use thiserror::Error;
 
 /// Prefix of the names of engine options, which are open-ended.
 const OPTION: &str = "engine.options.";
-/// Prefix of the names of machine settings.
-const MACHINE: &str = "machine.";
 
 /// An invalid value: the plan was edited, or written by another version.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -31,8 +27,6 @@ pub fn to_values(settings: &Settings) -> BTreeMap<String, Value> {
         fields.filter_map(|field| Some((format!("{}.{}", field.section, field.key), field.get(settings)?))).collect();
     let options = settings.engine.options.iter();
     values.extend(options.map(|(name, value)| (format!("{OPTION}{name}"), Value::Text(value.clone()))));
-    let machine = settings.machine.iter();
-    values.extend(machine.map(|level| (format!("{MACHINE}{}", level.setting().name()), level.text().into())));
     values
 }
 
@@ -54,8 +48,6 @@ pub fn from_values(values: &BTreeMap<String, Value>) -> Result<Settings, ValueEr
     for (name, value) in values {
         if let Some(option) = name.strip_prefix(OPTION) {
             settings.engine.options.insert(option.to_owned(), value.to_string());
-        } else if let Some(setting) = name.strip_prefix(MACHINE) {
-            set_machine(&mut settings, setting, value).map_err(|expected| wrong(name, value, expected))?;
         } else if name.split_once('.').and_then(|(section, key)| fields::find(section, key)).is_none() {
             return Err(wrong(name, value, "a key of this version's studies".into()));
         }
@@ -68,32 +60,32 @@ pub fn from_values(values: &BTreeMap<String, Value>) -> Result<Settings, ValueEr
 pub enum Target {
     Key(Field),
     Option(String),
-    Machine(String),
 }
 
 impl Target {
     /// What `section.key` of the base sets; none for a key that is not part of a condition (`sampling.trials`).
     pub(crate) fn of_key(section: &str, key: &str) -> Option<Self> {
-        match section {
-            "engine" => Self::of_build_key(key),
-            "machine" => machine_names().contains(&key).then(|| Self::Machine(key.to_owned())),
-            _ => fields::find(section, key).map(Self::Key),
-        }
+        if section == "engine" { Self::of_build_key(key) } else { fields::find(section, key).map(Self::Key) }
     }
 
-    /// The setting that a key of a named build changes: one of `[engine]`, or `options.NAME`.
-    pub(crate) fn of_build_key(key: &str) -> Option<Self> {
+    /// The setting that a key of a named placement or build changes.
+    pub(crate) fn of_named(factor: &str, key: &str) -> Option<Self> {
+        if factor == BUILD { Self::of_build_key(key) } else { Self::of_key(factor, key) }
+    }
+
+    /// One of `[engine]`, or `options.NAME`.
+    fn of_build_key(key: &str) -> Option<Self> {
         match key.strip_prefix("options.") {
             Some(option) => Some(Self::Option(option.to_owned())),
             None => fields::find("engine", key).map(Self::Key),
         }
     }
 
-    /// The setting that a factor changes, if it is neither a named placement nor a named build.
-    pub(crate) fn of_factor(name: &str) -> Self {
+    /// The setting that a factor changes, if it is neither a named placement nor a named build; none for no factor.
+    pub(crate) fn of_factor(name: &str) -> Option<Self> {
         match factor::option(name) {
-            Some(option) => Self::Option(option.to_owned()),
-            None => fields::factor(name).map_or_else(|| Self::Machine(name.to_owned()), Self::Key),
+            Some(option) => Some(Self::Option(option.to_owned())),
+            None => fields::factor(name).map(Self::Key),
         }
     }
 
@@ -101,7 +93,6 @@ impl Target {
     pub(crate) fn set(&self, settings: &mut Settings, value: &Value) -> Result<(), String> {
         match self {
             Self::Key(field) => field.set(settings, value),
-            Self::Machine(name) => set_machine(settings, name, value),
             Self::Option(option) => {
                 settings.engine.options.insert(option.clone(), value.to_string());
                 Ok(())
@@ -110,35 +101,8 @@ impl Target {
     }
 }
 
-pub fn machine_names() -> Vec<&'static str> {
-    Setting::ALL.iter().map(|s| s.name()).collect()
-}
-
 /// The key that allows a run without those settings that this machine does not support.
 pub(crate) const WHERE_POSSIBLE: &str = "where_possible";
-
-pub(crate) fn machine_keys() -> Vec<&'static str> {
-    machine_names().into_iter().chain([WHERE_POSSIBLE]).collect()
-}
-
-pub fn machine_help(name: &str) -> &'static str {
-    name.parse::<Setting>().map_or("", Setting::levels)
-}
-
-/// Sets a level; `as-found` removes it.
-pub(crate) fn set_machine(settings: &mut Settings, name: &str, level: &Value) -> Result<(), String> {
-    let setting: Setting = name.parse().map_err(|e: NoiseError| e.to_string())?;
-    settings.machine.retain(|level| level.setting() != setting);
-    if level.to_string() != AS_FOUND {
-        let level = setting.level(&level.to_string()).map_err(|_| format!("{}, or {AS_FOUND}", setting.levels()))?;
-        settings.machine.push(level);
-        // In a fixed order, so that equal settings compare equal. The frequency driver comes first, because changing
-        // it resets the settings that depend on it.
-        let of = |setting: Setting| (setting != Setting::IntelPstate, setting.name());
-        settings.machine.sort_by_key(|level| of(level.setting()));
-    }
-    Ok(())
-}
 
 #[cfg(test)]
 mod tests {

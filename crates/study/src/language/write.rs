@@ -5,9 +5,8 @@ use super::document::{Source, StudyError};
 use super::fields;
 use super::parse::{Overrides, parse};
 use super::settings::Sampling;
-use super::spec::{Factor, Study};
+use super::spec::{Factor, NamedKeys, Study};
 use super::values::WHERE_POSSIBLE;
-use std::collections::BTreeMap;
 use std::path::Path;
 use tare_text::{Keyed, Value as Scalar};
 use toml::{Table, Value};
@@ -50,10 +49,10 @@ pub fn to_toml(study: &Study) -> String {
         root.insert("enough".into(), Value::Array(entries));
     }
     if !study.placements.is_empty() {
-        root.insert("placements".into(), Value::Table(placements(&study.placements)));
+        root.insert("placements".into(), Value::Table(named(&study.placements)));
     }
     if !study.builds.is_empty() {
-        root.insert("builds".into(), Value::Table(builds(&study.builds)));
+        root.insert("builds".into(), Value::Table(named(&study.builds)));
     }
     root.to_string()
 }
@@ -88,15 +87,8 @@ fn factors(factors: &[Factor]) -> Table {
     factors.iter().map(|f| (f.name.clone(), Value::Array(f.levels.iter().map(value).collect()))).collect()
 }
 
-fn placements(placements: &BTreeMap<String, Vec<(String, Scalar)>>) -> Table {
-    placements
-        .iter()
-        .map(|(name, keys)| (name.clone(), Value::Table(keys.iter().map(|(k, v)| (k.clone(), value(v))).collect())))
-        .collect()
-}
-
-fn builds(builds: &BTreeMap<String, Vec<(String, Scalar)>>) -> Table {
-    let build = |keys: &Vec<(String, Scalar)>| {
+fn named(all: &NamedKeys) -> Table {
+    let table = |keys: &Vec<(String, Scalar)>| {
         let mut table = Table::new();
         let mut options = Table::new();
         for (key, level) in keys {
@@ -110,7 +102,7 @@ fn builds(builds: &BTreeMap<String, Vec<(String, Scalar)>>) -> Table {
         }
         Value::Table(table)
     };
-    builds.iter().map(|(name, keys)| (name.clone(), build(keys))).collect()
+    all.iter().map(|(name, keys)| (name.clone(), table(keys))).collect()
 }
 
 fn text(value: &str) -> Value {

@@ -4,10 +4,11 @@
 //! with the plan.
 
 use super::available::unknown_option;
-use super::resolve::{SAY_WHERE, Where, placement};
+use super::resolve::{Where, leave_out_twins, placement};
 use crate::language::spec::{Factor, Study};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use tare_cpuset::CpuSet;
 use tare_drive::capture::lines;
 use tare_engine::Engine;
 use tare_noise::{Availability, System};
@@ -222,35 +223,20 @@ fn of_each(factor: &Factor, level: &Value, on: &Machine) -> Result<Option<Vec<St
     Ok(None)
 }
 
-/// Leaves out every condition that equals an earlier one after exchanging symmetric parts of the machine, and records
-/// that reason. Returns their number.
-pub fn merge_symmetric(plan: &mut Plan, on: &Machine) -> usize {
-    // Its other levels, and how it uses the machine -> the first such condition.
-    let mut known: BTreeMap<(Vec<(String, String)>, String), String> = BTreeMap::new();
-    let mut merged = 0;
-    for condition in plan.conditions.iter_mut().filter(|condition| condition.realizable) {
-        let others = condition.levels.iter().filter(|(factor, _)| !SAY_WHERE.contains(&factor.as_str()));
-        let others = others.map(|(factor, level)| (factor.clone(), level.clone())).collect();
-        let kind: (Vec<(String, String)>, String) = (others, use_of(condition, on));
-        if let Some(first) = known.get(&kind) {
-            condition.realizable = false;
-            condition.reason = Some(format!("equivalent to {first} by the symmetry of this machine"));
-            merged += 1;
-        } else {
-            known.insert(kind, condition.name.clone());
-        }
-    }
-    merged
+/// Leaves out every condition that equals an earlier one after exchanging symmetric parts of the machine.
+pub fn merge_symmetric(plan: &mut Plan, on: &Machine) {
+    let reason = |twin: &str| format!("equivalent to {twin} by the symmetry of this machine");
+    leave_out_twins(&mut plan.conditions, |condition| use_of(condition, on), reason);
 }
 
 /// How a condition uses the machine; the same text for conditions that differ only in the names of symmetric parts.
 fn use_of(condition: &PlannedCondition, on: &Machine) -> String {
     let word = |key: &str| condition.settings.get(key).map(ToString::to_string).unwrap_or_default();
     let placement = condition.placement.clone().unwrap_or_default();
-    let policy = placement.memory.as_deref().and_then(|text| text.parse::<MemoryPolicy>().ok());
-    let memory = policy.as_ref().map(MemoryPolicy::nodes).unwrap_or_default();
-    let kind = placement.memory.as_deref().and_then(|text| text.split(':').next()).unwrap_or("default");
-    let marks = Marks { cpus: marks(&placement), memory };
+    let policy = placement.memory.clone().unwrap_or_default();
+    let marks = Marks { cpus: marks(&placement), memory: policy.nodes() };
+    let policy = policy.to_string();
+    let kind = policy.split(':').next().unwrap_or_default();
     // The nodes of a pool are not compared: each policy is a class of its own.
     let pool = placement.pool_memory.map(|policy| format!("{policy} {}", condition.name)).unwrap_or_default();
     format!("{} {} {kind} {pool} {}", word("placement.bind"), word("placement.pairing"), marks.signature(on))
@@ -259,10 +245,10 @@ fn use_of(condition: &PlannedCondition, on: &Machine) -> String {
 /// For each CPU the number of threads, or of CPU sets shared by threads, of each side.
 fn marks(placement: &PlannedPlacement) -> BTreeMap<u32, String> {
     let mut counts: BTreeMap<u32, [usize; 3]> = BTreeMap::new();
-    let background = placement.background.clone().into_iter().collect::<Vec<_>>();
-    for (side, lists) in [&placement.client, &placement.server, &background].into_iter().enumerate() {
-        for cpu in lists.iter().flatten() {
-            counts.entry(*cpu as u32).or_default()[side] += 1;
+    let sides = [placement.client.as_slice(), &placement.server, placement.background.as_slice()];
+    for (side, sets) in sides.into_iter().enumerate() {
+        for cpu in sets.iter().flat_map(CpuSet::iter) {
+            counts.entry(cpu).or_default()[side] += 1;
         }
     }
     counts.into_iter().map(|(cpu, [c, s, b])| (cpu, format!("c{c}s{s}b{b}"))).collect()
@@ -359,7 +345,7 @@ mod tests {
             let notes = adapt(&mut study, &machine, Where::Described).unwrap();
             assert_eq!(notes.iter().filter(|note| note.contains(":each")).count(), 3, "{notes:?}");
             let plan = resolve(&study, &machine, Where::Described).unwrap();
-            let done = plan.conditions.iter().filter(|condition| condition.realizable).count();
+            let done = plan.realizable().count();
             assert_eq!((plan.conditions.len(), done), (nodes * nodes * memories, nodes * nodes * memories));
         }
     }

@@ -25,17 +25,13 @@ pub(crate) fn available(settings: &Settings, programs: Option<&Programs>) -> Res
     charset(settings)?;
     spin(settings)?;
     init_options(settings)?;
-    if let Some(programs) = programs.filter(|_| starts_a_server(settings)) {
+    if let Some(programs) = programs.filter(|_| settings.starts_a_server()) {
         let binary = programs.of(settings.engine.kind, settings.engine.binary.as_deref())?;
         data(settings, &binary)?;
     }
     let load = settings.workload.load.load();
     load.drives(settings.engine.kind.name())?;
     load.available(settings.workload.threads)
-}
-
-pub(crate) fn starts_a_server(settings: &Settings) -> bool {
-    settings.workload.load.load().needs_server() && !settings.engine.running.is_requested()
 }
 
 /// Each client needs a thread and a connection, and each connection a server thread or process, here or elsewhere.
@@ -51,7 +47,7 @@ fn threads(settings: &Settings) -> Result<(), String> {
     let has_server = settings.workload.load.load().needs_server();
     let clients = if settings.client.on.host.is_some() { 0 } else { requested };
     // The server is another process, with descriptors of its own.
-    let for_each = if starts_a_server(settings) { settings.engine.kind.descriptors_of_connection() } else { 0 };
+    let for_each = if settings.starts_a_server() { settings.engine.kind.descriptors_of_connection() } else { 0 };
     let of_server = requested.saturating_mul(for_each);
     let of_connections = of_server.max(clients.saturating_mul(DESCRIPTORS_OF_SESSION));
     let wanted = Wanted {

@@ -54,15 +54,20 @@ fn rename(conditions: &mut [Condition], binary_of: &dyn Fn(&Condition) -> Option
     }
     let names: BTreeMap<String, String> =
         builds.iter().map(|build| build.path.clone()).zip(distinct_names(&builds)).collect();
+    rename_levels(conditions, BINARY, &names);
+    names
+}
+
+/// Gives levels of a factor the names in `names`, by level.
+fn rename_levels(conditions: &mut [Condition], factor: &str, names: &BTreeMap<String, String>) {
     for condition in conditions {
-        let Some(level) = condition.levels.get_mut(BINARY) else { continue };
+        let Some(level) = condition.levels.get_mut(factor) else { continue };
         if let Some(name) = names.get(level) {
-            let was = format!("{BINARY}={level}");
-            condition.name = condition.name.replacen(&was, &format!("{BINARY}={name}"), 1);
+            let [was, is] = [&*level, name].map(|level| format!("{factor}={level}"));
+            condition.name = condition.name.replacen(&was, &is, 1);
             level.clone_from(name);
         }
     }
-    names
 }
 
 fn notes(
@@ -235,17 +240,10 @@ pub(crate) fn name_commands(conditions: &mut [Condition]) -> Vec<String> {
     let levels = conditions.iter().filter_map(|condition| condition.levels.get(COMMAND));
     let commands: Vec<String> = levels.filter(|level| known.insert(*level)).cloned().collect();
     let names = named_commands(&commands);
-    let names_of: BTreeMap<&String, &String> = commands.iter().zip(&names).collect();
-    for condition in conditions {
-        let Some(level) = condition.levels.get_mut(COMMAND) else { continue };
-        if let Some((command, name)) = names_of.get_key_value(&&*level).filter(|(command, name)| command != name) {
-            let [was, is] = [command, name].map(|level| format!("{COMMAND}={level}"));
-            condition.name = condition.name.replacen(&was, &is, 1);
-            level.clone_from(name);
-        }
-    }
     let renamed = commands.iter().zip(&names).filter(|(command, name)| command != name);
-    renamed.map(|(command, name)| format!("{name} is `{command}`")).collect()
+    let notes = renamed.map(|(command, name)| format!("{name} is `{command}`")).collect();
+    rename_levels(conditions, COMMAND, &commands.into_iter().zip(names).collect());
+    notes
 }
 
 /// Names by the parts in which they differ; the whole commands if they are short, or if one would have no name.

@@ -86,17 +86,11 @@ fn making_s<'a>(conditions: impl Iterator<Item = &'a Condition> + Clone, study: 
     let needs = needs::of(conditions.clone(), study.sampling.seed);
     // Each set is created by a server of its own.
     let wanted = conditions.take_while(|_| is_wanted());
-    let fresh: BTreeMap<String, f64> =
-        wanted.map(|c| (needs::named(&c.settings, study.sampling.seed), fresh_s(&c.settings))).collect();
+    let started = wanted.map(|c| &c.settings).filter(|settings| settings.starts_a_server());
+    let fresh: BTreeMap<String, f64> = started
+        .map(|settings| (needs::named(settings, study.sampling.seed), settings.engine.kind.fresh_cost_s()))
+        .collect();
     needs.data_bytes as f64 / FILLED + fresh.into_values().sum::<f64>()
-}
-
-/// Time to create a data directory before it is filled, seconds; 0 if none is created.
-fn fresh_s(settings: &Settings) -> f64 {
-    if !settings.workload.load.load().needs_server() || settings.engine.running.is_requested() {
-        return 0.0;
-    }
-    settings.engine.kind.fresh_cost_s()
 }
 
 fn trial_of(settings: &Settings, sampling: &Sampling, counts: TrialSize) -> f64 {
@@ -178,13 +172,9 @@ pub(super) fn condition(planned: &PlannedCondition) -> Option<Condition> {
 
 fn is_made(condition: &Condition, study: &Study, cache: &Path, programs: &Programs) -> bool {
     let (settings, load) = (&condition.settings.engine, condition.settings.workload.load.load());
-    if !load.needs_server() || settings.data.is_some() || settings.running.is_requested() {
-        return false;
-    }
     let dataset = settings.named(load.dataset(study.sampling.seed));
-    programs
-        .of(settings.kind, settings.binary.as_deref())
-        .is_ok_and(|program| settings.kind.is_prepared(cache, &program, &settings.options, &dataset))
+    let is_prepared = |program| settings.kind.is_prepared(cache, &program, &settings.options, &dataset);
+    condition.settings.makes_data() && programs.of(settings.kind, settings.binary.as_deref()).is_ok_and(is_prepared)
 }
 
 #[cfg(test)]

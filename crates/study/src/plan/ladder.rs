@@ -4,6 +4,7 @@
 use super::design::Condition;
 use crate::language::spec::Study;
 use std::collections::{BTreeMap, HashMap};
+use tare_cpuset::CpuSet;
 use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedPlacement, PlannedTrial};
 
 pub(crate) fn factors(ladder: &str) -> impl Iterator<Item = &str> {
@@ -58,9 +59,7 @@ fn differs(
     let seed = study.sampling.seed;
     let data = |condition: &Condition| condition.settings.workload.load.load().dataset(seed);
     let server = |at: &PlannedPlacement| {
-        let mut cpus: Vec<usize> = at.server.iter().flatten().copied().collect();
-        cpus.sort_unstable();
-        cpus.dedup();
+        let cpus: CpuSet = at.server.iter().flat_map(CpuSet::iter).collect();
         (cpus, at.background.clone(), at.memory.clone())
     };
     let what = match () {

@@ -24,11 +24,8 @@ pub fn to_hold(settings: &Settings, memory: &MemoryPolicy, version: &str) -> Opt
 
 /// The option by which a server that the study starts spreads its memory itself.
 fn spreading(settings: &Settings, version: &str) -> Option<&'static str> {
-    let load = settings.workload.load.load();
-    if !load.needs_server() || settings.engine.running.is_requested() {
-        return None;
-    }
-    settings.engine.kind.spreads_memory(&settings.engine.options, version)
+    let spreads = || settings.engine.kind.spreads_memory(&settings.engine.options, version);
+    settings.starts_a_server().then(spreads).flatten()
 }
 
 /// The option that, by the default of this version alone, leaves a policy without named nodes no effect on the pool.
@@ -102,8 +99,7 @@ pub(super) fn pool_policy_available(
     if *pool == MemoryPolicy::Default {
         return Ok(());
     }
-    let load = settings.workload.load.load();
-    if !load.needs_server() || settings.engine.running.is_requested() {
+    if !settings.starts_a_server() {
         return Err(format!("pool_memory = {pool} is set when a server is started, but this study starts none"));
     }
     match settings.engine.kind.pool_memory() {

@@ -27,7 +27,7 @@ pub(crate) fn of<'a>(conditions: impl Iterator<Item = &'a Condition>, seed: u64)
         let settings = &condition.settings;
         memory_bytes = memory_bytes.max(memory(settings));
         let load = settings.workload.load.load();
-        if load.needs_server() && settings.engine.data.is_none() && !settings.engine.running.is_requested() {
+        if settings.makes_data() {
             sets.insert(named(settings, seed), (load.data_bytes(), files(settings)));
         }
     }
@@ -56,7 +56,7 @@ fn memory(settings: &Settings) -> u64 {
     let load = settings.workload.load.load();
     let own = load.memory_bytes(settings.workload.threads);
     // The memory of a running server is already in use, and that of a measured program is unknown.
-    if !load.needs_server() || settings.engine.running.is_requested() {
+    if !settings.starts_a_server() {
         return if own == 0 { 0 } else { own + PROGRAMS_BYTES };
     }
     own + pool_bytes(settings) + PROGRAMS_BYTES
@@ -100,8 +100,7 @@ pub(crate) fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Re
     if is_more(needed, has) {
         return Err(format!("it needs about {} of memory, and {}", gigabytes(needed), memory_found(has)));
     }
-    let is_started = settings.workload.load.load().needs_server() && !engine.running.is_requested();
-    match is_started.then(|| oversized(engine.kind, &engine.options, has)).flatten() {
+    match settings.starts_a_server().then(|| oversized(engine.kind, &engine.options, has)).flatten() {
         Some((name, pool)) => {
             Err(format!("option {name} asks for {} of memory, and {}", gigabytes(pool), memory_found(has)))
         }
@@ -112,9 +111,8 @@ pub(crate) fn fits_memory(settings: &Settings, machine_bytes: Option<u64>) -> Re
 /// Whether the server's pool can hold the data, if all of them must be in it.
 pub(crate) fn fits_pool(settings: &Settings) -> Result<(), String> {
     let (load, engine) = (settings.workload.load.load(), &settings.engine);
-    let is_made_here = load.needs_server() && engine.data.is_none() && !engine.running.is_requested();
     let data = load.data_bytes();
-    if !is_made_here || !load.is_to_be_resident() || data <= LOOKED_AT {
+    if !settings.makes_data() || !load.is_to_be_resident() || data <= LOOKED_AT {
         return Ok(());
     }
     let pool = engine.kind.footprint(&engine.options, data).pool_bytes;

@@ -7,7 +7,7 @@ use crate::language::settings::{Sampling, Settings};
 use crate::language::spec::Study;
 use std::collections::BTreeSet;
 use tare_results::metric;
-use tare_results::schema::{Decision, Outcome, Plan, PlannedTrial, TrialRecord};
+use tare_results::schema::{Decision, Outcome, Plan, TrialRecord};
 use tare_stats::Trials;
 use tare_stats::components::{Nested, components};
 use tare_stats::descriptive::{mean, variance};
@@ -70,12 +70,11 @@ pub fn extended(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Option<P
 fn grown(plan: &Plan, decision: Decision, more: usize) -> Plan {
     let mut plan = plan.clone();
     let blocks = blocks(&plan);
-    let names: Vec<String> = plan.conditions.iter().filter(|c| c.realizable).map(|c| c.name.clone()).collect();
+    let names: Vec<String> = plan.realizable().map(|c| c.name.clone()).collect();
     let order = tare_stats::order::randomized_blocks(names.len(), blocks + more, plan.seed);
     for (block, order) in order.into_iter().enumerate().skip(blocks) {
         for index in order {
-            let trial = plan.trials.len();
-            plan.trials.push(PlannedTrial { trial, block, condition: names[index].clone(), lifetime: None });
+            plan.push(block, &names[index], None);
         }
     }
     plan.decision = Some(decision);
@@ -99,7 +98,7 @@ fn decide(study: &Study, plan: &Plan, records: &[TrialRecord], target: f64) -> D
     let extra_s = extra.iter().map(|(dropped, interval_s)| *dropped as f64 * interval_s).fold(0.0, f64::max);
     let spent_s: f64 = records.iter().map(|r| r.elapsed_s).sum();
     let budget_s = if extra_s > 0.0 { (sampling.budget_s - spent_s).max(1.0) } else { sampling.budget_s };
-    let conditions = plan.conditions.iter().filter(|c| c.realizable).count();
+    let conditions = plan.realizable().count();
     let costs = costs(&ok, extra_s, conditions);
     let most = MORE_SAMPLES * sampling.samples as u64;
     let target_of = Target { relative_half_width: target, confidence: CONFIDENCE, budget_s, max_samples: most };
@@ -286,7 +285,7 @@ fn affordable(study: &Study, plan: &Plan, records: &[TrialRecord], decision: &De
     let spent_s: f64 = records.iter().map(taken_s).sum();
     let later: Vec<f64> = records.iter().filter(|r| r.trial >= decision.first_trial).map(taken_s).collect();
     let trial_s = mean(&later).or_else(|| mean(&records.iter().map(taken_s).collect::<Vec<f64>>()));
-    let conditions = plan.conditions.iter().filter(|condition| condition.realizable).count();
+    let conditions = plan.realizable().count();
     let block_s = trial_s.unwrap_or(SHORTEST_S) * conditions.max(1) as f64;
     // The cast saturates: a negative number becomes 0, a number too large for the type the largest.
     ((study.sampling.budget_s - spent_s) / block_s).floor() as usize

@@ -4,7 +4,7 @@ use super::*;
 use crate::language::document::Source;
 use crate::language::parse::{Overrides, parse};
 use std::collections::BTreeMap;
-use tare_results::schema::{PlannedCondition, SCHEMA, SampleRecord};
+use tare_results::schema::{PlannedCondition, PlannedTrial, SCHEMA, SampleRecord};
 
 fn study(target: f64, budget_s: f64) -> Study {
     let text = format!(

@@ -6,7 +6,7 @@ use crate::language::spec::Study;
 use std::collections::BTreeMap;
 use tare_results::laps::{FIRST_LOOK, Laps};
 use tare_results::question::Question;
-use tare_results::schema::{Plan, PlannedTrial, Race, TrialRecord};
+use tare_results::schema::{Plan, Race, TrialRecord};
 use tare_stats::racing;
 
 /// Least number of conditions for a race: with two, both would run until the decision anyway.
@@ -21,8 +21,7 @@ pub(super) fn is_for(study: &Study, conditions: usize) -> bool {
 
 /// The plan as a race of its conditions, if a race applies; otherwise unchanged. `budget_s`: the time for its trials.
 pub(super) fn of_question(study: &Study, plan: Plan, budget_s: f64) -> Plan {
-    let realizable = plan.conditions.iter().filter(|condition| condition.realizable);
-    let candidates: Vec<String> = realizable.map(|condition| condition.name.clone()).collect();
+    let candidates: Vec<String> = plan.realizable().map(|condition| condition.name.clone()).collect();
     if !is_for(study, candidates.len()) || blocks(&plan) < FIRST_LOOK {
         return plan;
     }
@@ -98,8 +97,7 @@ fn with_block(mut plan: Plan, left: &[usize], servers: &BTreeMap<String, usize>)
         };
         let lifetime = server.map(|_| ended + place);
         for condition in own {
-            let trial = plan.trials.len();
-            plan.trials.push(PlannedTrial { trial, block, condition: (*condition).clone(), lifetime });
+            plan.push(block, condition, lifetime);
         }
     }
     plan

@@ -1,6 +1,6 @@
 //! A study on a machine: which conditions it can run, on which CPUs, and the order of trials.
 
-use super::available::{available, options, starts_a_server};
+use super::available::{available, options};
 use super::builds::{self, Programs};
 use super::design::{self, Condition};
 use super::{available, estimate, ladder, limits, memory_nodes, needs, option_files, pilot};
@@ -12,9 +12,8 @@ use crate::language::values::to_values;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use tare_cpuset::CpuSet;
 use tare_engine::Transport;
-use tare_results::schema::{Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
+use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedPlacement, PlannedTrial, SCHEMA};
 use tare_topology::{Fingerprint, Machine, MemoryPolicy, Pairing, Placement, ResolvedPlacement, Side};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +65,8 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
     }
     without_memory(&mut planned, &conditions, on, place);
     if study.design.skip_identical {
-        skip_identical(&mut planned);
+        let used = |planned: &PlannedCondition| format!("{:?} {}", planned.placement, is_left_to_chance(planned));
+        leave_out_twins(&mut planned, used, |twin| format!("on this machine it is the same placement as {twin}"));
     }
     ladder::check(study, &mut planned, &conditions);
     let trials = scheduled(study, &planned);
@@ -151,11 +151,11 @@ fn plan_condition(
     });
     // If neither engine nor program varies, the options were checked once for the whole study.
     let engine_varies = ENGINE_BY.iter().any(|factor| condition.levels.contains_key(*factor));
-    let asks = programs.is_some() && engine_varies && starts_a_server(settings) && resolved.is_ok();
+    let asks = programs.is_some() && engine_varies && settings.starts_a_server() && resolved.is_ok();
     let unknown = asks.then(|| options(settings).err()).flatten();
     let unknown_option = unknown.is_some();
     let (placement, reason) = match unknown.map_or(resolved, Err) {
-        Ok(placement) => (planned_placement(&placement), None),
+        Ok(placement) => (planned_placement(placement), None),
         Err(reason) => (None, Some(reason)),
     };
     PlannedCondition {
@@ -169,40 +169,31 @@ fn plan_condition(
     }
 }
 
-fn planned_placement(placement: &ResolvedPlacement) -> Option<PlannedPlacement> {
-    let lists = |sets: &[CpuSet]| {
-        sets.iter().map(|set| set.iter().map(|cpu| cpu as usize).collect()).collect::<Vec<Vec<usize>>>()
-    };
-    let named = |policy: &MemoryPolicy| (*policy != MemoryPolicy::Default).then(|| policy.to_string());
-    let (memory, pool_memory) = (named(&placement.memory), named(&placement.pool_memory));
-    let background = placement.background.as_ref().map(|set| set.iter().map(|cpu| cpu as usize).collect());
-    let (client, server) = (lists(&placement.client), lists(&placement.server));
+fn planned_placement(placement: ResolvedPlacement) -> Option<PlannedPlacement> {
+    let ResolvedPlacement { client, server, background, memory, pool_memory, .. } = placement;
+    let [memory, pool_memory] =
+        [memory, pool_memory].map(|policy| Some(policy).filter(|policy| *policy != MemoryPolicy::Default));
     let planned = PlannedPlacement { client, server, background, memory, pool_memory };
     (planned != PlannedPlacement::default()).then_some(planned)
 }
 
 /// The placement of a planned condition as it was resolved; nothing is looked up on the machine again.
-pub(crate) fn planned(condition: &PlannedCondition, requested: &Placement) -> Result<ResolvedPlacement, String> {
-    let planned = condition.placement.clone().unwrap_or_default();
-    let sets = |lists: Vec<Vec<usize>>| lists.into_iter().map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect());
-    let policy = |text: Option<String>| -> Result<MemoryPolicy, String> {
-        text.map_or(Ok(MemoryPolicy::Default), |text| {
-            text.parse().map_err(|e: tare_topology::PolicyError| e.to_string())
-        })
-    };
-    Ok(ResolvedPlacement {
-        client: sets(planned.client).collect(),
-        server: sets(planned.server).collect(),
-        background: planned.background.map(|cpus| cpus.into_iter().map(|cpu| cpu as u32).collect()),
+pub(crate) fn planned(condition: &PlannedCondition, requested: &Placement) -> ResolvedPlacement {
+    let PlannedPlacement { client, server, background, memory, pool_memory } =
+        condition.placement.clone().unwrap_or_default();
+    ResolvedPlacement {
+        client,
+        server,
+        background,
         bind: requested.bind,
         pairing: requested.pairing,
-        memory: policy(planned.memory)?,
-        pool_memory: policy(planned.pool_memory)?,
-    })
+        memory: memory.unwrap_or_default(),
+        pool_memory: pool_memory.unwrap_or_default(),
+    }
 }
 
 /// Factors that only determine where threads and memory are.
-pub(super) const SAY_WHERE: [&str; 12] = [
+const SAY_WHERE: [&str; 12] = [
     "placement",
     "client",
     "server",
@@ -217,18 +208,22 @@ pub(super) const SAY_WHERE: [&str; 12] = [
     "client_pus",
 ];
 
-/// Leaves out a condition that puts every thread and the memory where an earlier one does.
-fn skip_identical(conditions: &mut [PlannedCondition]) {
-    // Where its threads are, and its other levels -> the first such condition.
-    let mut known: BTreeMap<(String, Vec<(String, String)>), String> = BTreeMap::new();
+/// Leaves out a condition that uses the machine as an earlier one does, its twin, and has the same other levels.
+pub(super) fn leave_out_twins(
+    conditions: &mut [PlannedCondition],
+    used: impl Fn(&PlannedCondition) -> String,
+    reason: impl Fn(&str) -> String,
+) {
+    // How it uses the machine, and its other levels -> the first such condition.
+    let mut known: BTreeMap<(String, Levels), String> = BTreeMap::new();
     for this in conditions.iter_mut().take_while(|_| limits::is_wanted()).filter(|condition| condition.realizable) {
-        let others = this.levels.iter().filter(|(factor, _)| !SAY_WHERE.contains(&factor.as_str()));
-        let others = others.map(|(factor, level)| (factor.clone(), level.clone())).collect();
-        match known.entry((format!("{:?} {}", this.placement, is_left_to_chance(this)), others)) {
+        let mut others = this.levels.clone();
+        others.retain(|factor, _| !SAY_WHERE.contains(&factor.as_str()));
+        match known.entry((used(this), others)) {
             Entry::Vacant(place) => drop(place.insert(this.name.clone())),
             Entry::Occupied(twin) => {
                 this.realizable = false;
-                this.reason = Some(format!("on this machine it is the same placement as {}", twin.get()));
+                this.reason = Some(reason(twin.get()));
             }
         }
     }

@@ -58,7 +58,7 @@ pub fn extended(
         return None;
     }
     let mut ladders: BTreeMap<Levels, Vec<&PlannedCondition>> = BTreeMap::new();
-    for condition in plan.conditions.iter().filter(|condition| condition.realizable) {
+    for condition in plan.realizable() {
         ladders.entry(others(&condition.levels, &rule.factor)).or_default().push(condition);
     }
     let ok = usable(records, 0);

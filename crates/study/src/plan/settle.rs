@@ -6,7 +6,7 @@ use super::design::Condition;
 use super::estimate;
 use crate::language::spec::Study;
 use tare_results::pairs::{Pairs, Rule, Stop};
-use tare_results::schema::{Plan, PlannedTrial, Session, Settle, TrialRecord, Turns};
+use tare_results::schema::{Plan, Session, Settle, TrialRecord, Turns};
 
 /// Replaces the schedule by the plan's first pair.
 pub fn begun(mut plan: Plan, rule: Settle) -> Plan {
@@ -28,7 +28,7 @@ pub fn against_first(mut plan: Plan, pairs: usize, study: &Study, cpus: usize) -
     let trials_s = |plan: &Plan| estimate::trials_s(&plan.trials, &conditions, &study.sampling, cpus);
     // The rest is the time for making the data, however many trials there are.
     plan.estimated_s -= trials_s(&plan);
-    let names: Vec<String> = plan.conditions.iter().filter(|c| c.realizable).map(|c| c.name.clone()).collect();
+    let names: Vec<String> = plan.realizable().map(|c| c.name.clone()).collect();
     plan.trials.clear();
     plan.turns = Some(Turns { seed: plan.seed });
     if let Some((first, others)) = names.split_first() {
@@ -37,8 +37,7 @@ pub fn against_first(mut plan: Plan, pairs: usize, study: &Study, cpus: usize) -
         for (block, (order, other)) in orders.into_iter().zip(others.iter().cycle()).enumerate() {
             let sides = [first, other];
             for side in order {
-                let (trial, condition) = (plan.trials.len(), sides[side].clone());
-                plan.trials.push(PlannedTrial { trial, block, condition, lifetime: None });
+                plan.push(block, sides[side], None);
             }
         }
     }
@@ -97,8 +96,7 @@ fn with_pairs(mut plan: Plan, rule: &Settle, pairs: usize) -> Plan {
     let orders = tare_stats::sequential::orders(pairs, rule.seed);
     for (block, b_first) in orders.into_iter().enumerate().skip(plan.trials.len() / 2) {
         for condition in rule.pair(b_first) {
-            let trial = plan.trials.len();
-            plan.trials.push(PlannedTrial { trial, block, condition: condition.to_owned(), lifetime: None });
+            plan.push(block, condition, None);
         }
     }
     plan
@@ -113,6 +111,7 @@ mod tests {
     use crate::plan::design;
     use crate::plan::resolve::{Where, resolve};
     use std::collections::BTreeMap;
+    use tare_results::schema::PlannedTrial;
     use tare_results::schema::SampleRecord;
     use tare_topology::Machine;
 
@@ -124,8 +123,7 @@ mod tests {
         let mut plan = Plan { settle: Some(rule), ..Plan::default() };
         for block in 0..6 * sessions {
             for condition in if block % 2 == 0 { ["a", "b"] } else { ["b", "a"] } {
-                let trial = plan.trials.len();
-                plan.trials.push(PlannedTrial { trial, block, condition: condition.to_owned(), lifetime: None });
+                plan.push(block, condition, None);
             }
         }
         let record = |planned: &PlannedTrial| {

@@ -43,8 +43,7 @@ pub fn part(whole: &Plan, here: &Plan, blocks: &BTreeSet<usize>) -> Result<Plan,
 
 /// Expected time of the largest of `count` shards, seconds, on a machine that has none of the data.
 pub fn each_s(study: &Study, whole: &Plan, count: usize) -> f64 {
-    let realizable = whole.conditions.iter().filter(|condition| condition.realizable);
-    let conditions: Vec<Condition> = realizable.filter_map(estimate::condition).collect();
+    let conditions: Vec<Condition> = whole.realizable().filter_map(estimate::condition).collect();
     let blocks = whole.blocks().len();
     let share = blocks.div_ceil(count.max(1)) as f64 / blocks.max(1) as f64;
     estimate::data_s(conditions.iter(), study) + whole.trials_s() * share

@@ -24,8 +24,6 @@ pub enum TaskError {
     OldPlan,
     #[error(transparent)]
     Value(#[from] ValueError),
-    #[error("the plan's memory policy: {0}")]
-    Memory(String),
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +50,7 @@ impl Task {
             return Err(TaskError::OldPlan);
         }
         let mut settings = from_values(&condition.settings)?;
-        let placement = resolve::planned(condition, &settings.placement).map_err(TaskError::Memory)?;
+        let placement = resolve::planned(condition, &settings.placement);
         let sampling = pilot::decided(&study.sampling, &mut settings, plan, trial);
         let condition = Condition { name: condition.name.clone(), levels: condition.levels.clone(), settings };
         Ok(Self { planned, condition, placement, sampling })

@@ -68,9 +68,9 @@ pub fn of_plan(
         return Ok(Err(Apart::Requested));
     }
     let mut sides = Vec::new();
-    for condition in plan.conditions.iter().filter(|condition| condition.realizable) {
+    for condition in plan.realizable() {
         let settings = from_values(&condition.settings)?;
-        let placement = resolve::planned(condition, &settings.placement).map_err(TaskError::Memory)?;
+        let placement = resolve::planned(condition, &settings.placement);
         sides.push((settings, placement));
     }
     let each = sides.iter().try_for_each(|(settings, _)| {
@@ -122,7 +122,7 @@ pub fn needs_of_both(plan: &Plan) -> Option<Needs> {
     let of_side = |condition: &PlannedCondition| {
         from_values(&condition.settings).map_or(0, |settings| settings.workload.load.load().data_bytes())
     };
-    let of_one = plan.conditions.iter().filter(|condition| condition.realizable).map(of_side).max().unwrap_or(0);
+    let of_one = plan.realizable().map(of_side).max().unwrap_or(0);
     let copies = if needs.data_bytes == of_one { needs.disk_bytes / needs::COPIES } else { 0 };
     Some(Needs { memory_bytes: 2 * needs.memory_bytes, disk_bytes: needs.disk_bytes + copies, ..needs })
 }

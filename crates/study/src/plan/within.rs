@@ -96,7 +96,7 @@ pub fn fit(
     let (mut fitting, least_s) = fitting(&study, (&whole, &names), &conditions, data_s, cpus)?;
     // A race has more trials of its best conditions than any plan that is made beforehand, and with a server for each
     // condition none shares another's luck.
-    let done = whole.conditions.iter().filter(|condition| condition.realizable).count();
+    let done = whole.realizable().count();
     let is_alone = |study: &Study| race::is_for(study, done) && study.design.ladder.is_none();
     fitting.sort_by(|a, b| is_alone(&b.1).cmp(&is_alone(&a.1)).then(a.0.total_cmp(&b.0)));
     for (_, candidate) in fitting {
@@ -104,7 +104,7 @@ pub fn fit(
         let cut_conditions = conditions_of(&candidate, &names)?;
         let before = kept(&whole, &cut_conditions).iter().filter(|c| c.realizable).count();
         // If conditions turn out not to be able to share a server, they are not left out for that.
-        if made.estimated_s > requested_s || made.conditions.iter().filter(|c| c.realizable).count() < before {
+        if made.estimated_s > requested_s || made.realizable().count() < before {
             continue;
         }
         let mut levels = left_out(&study, &candidate);
@@ -123,7 +123,7 @@ pub fn fit(
         }
         let wide = Study { factors: study.factors, ..candidate };
         let all = plan(&wide).map_err(TooShort::Plan)?.conditions;
-        let first = made.conditions.iter().filter(|c| c.realizable).map(|c| c.name.clone()).collect();
+        let first = made.realizable().map(|c| c.name.clone()).collect();
         let climbed = rungs::begun(&wide, Plan { conditions: all, ..made }, &first);
         return Ok((wide, climbed));
     }

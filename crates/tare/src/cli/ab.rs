@@ -1,6 +1,6 @@
 //! `tare ab`: runs pairs of trials of two sides until it is decided whether B is slower than A.
 
-use super::ab_sides::{self, MINIMUM_EFFECT, MeasuredOn, Side, pair_line, planned, side};
+use super::ab_sides::{self, Side, pair_line, planned, side};
 use super::ab_together::TurnsArgs;
 use super::beforehand::{Locked, begin_run, resume_run};
 use super::execution::{RunOptions, execute};
@@ -127,24 +127,18 @@ pub(crate) fn run(args: &AbArgs) -> Result<Exit, Problem> {
         Some(path) => resume(path, args),
         None if args.certify => {
             let sides = (args.a.as_ref(), args.relinked.as_ref());
-            ab_certify::run(&args.measured(), sides, args.out.as_deref(), args.options())
+            let base = args.measured_on(args.a.iter().chain(&args.relinked))?;
+            ab_certify::run(&base, &args.over(Decide::default()), sides, args.out.as_deref(), args.options())
         }
         None => begin(args),
     }
 }
 
 impl AbArgs {
-    fn measured(&self) -> MeasuredOn<'_> {
-        MeasuredOn {
-            study: self.study.as_deref(),
-            overrides: self.on.overrides(),
-            metric: self.on.metric.clone(),
-            minimum_effect: self.minimum_effect.unwrap_or(MINIMUM_EFFECT),
-            budget_s: self.budget,
-            interleave: self.turns.requested(),
-            seed: self.on.seed,
-            trusted: self.trust,
-        }
+    /// The study that these sides are measured on.
+    fn measured_on<'a>(&self, sides: impl Iterator<Item = &'a Side>) -> Result<Study, Problem> {
+        let sides: Vec<&Side> = sides.collect();
+        ab_sides::measured_on(self.study.as_deref(), &sides, &self.on.overrides(), self.trust)
     }
 
     fn options(&self) -> RunOptions {
@@ -218,9 +212,7 @@ fn can_be_resumed(path: &Path, plan: &Plan, longer: bool) -> Result<(), Problem>
 }
 
 fn begin(args: &AbArgs) -> Result<Exit, Problem> {
-    let sides: Vec<&Side> = args.a.iter().chain(&args.b).collect();
-    let measured = args.measured();
-    let mut study = ab_sides::measured_on(measured.study, &sides, &measured.overrides, args.trust)?;
+    let mut study = args.measured_on(args.a.iter().chain(&args.b))?;
     study.decide = Some(args.over(study.decide.take().unwrap_or_default()));
     ab_sides::record_probes(&mut study);
     if !args.dry_run {

@@ -1,7 +1,7 @@
 //! `tare ab --certify`: compares one side with itself and with its twins: variants that differ only in properties that
 //! should not affect performance.
 
-use super::ab_sides::{self, MeasuredOn, Side, pair_line, settle_of};
+use super::ab_sides::{self, MINIMUM_EFFECT, Side, pair_line, settle_of};
 use super::beforehand::Outlook;
 use super::execution::{RunOptions, begun_in, default_out, execute, host, room_for_data};
 use super::interrupt::{self, unless_interrupted};
@@ -37,18 +37,17 @@ enum Measured {
     Without(String),
 }
 
-/// Compares a side with itself and its twins, keeps the certificate and prints it.
+/// Compares a side with itself and its twins in a study, keeps the certificate and prints it.
 pub(crate) fn run(
-    requested: &MeasuredOn<'_>,
+    base: &Study,
+    decide: &Decide,
     (side, relinked): (Option<&Side>, Option<&Side>),
     out: Option<&Path>,
     options: RunOptions,
 ) -> Result<Exit, Problem> {
-    let sides: Vec<&Side> = side.into_iter().chain(relinked).collect();
-    let base = ab_sides::measured_on(requested.study, &sides, &requested.overrides, requested.trusted)?;
     let own: Vec<Side> = side.cloned().into_iter().collect();
     let (machine, json) = (Machine::this()?, options.json);
-    let seconds = requested.budget_s.unwrap_or(BUDGET_S);
+    let seconds = decide.budget_s.unwrap_or(BUDGET_S);
     let line = format!("{CERTIFY}: comparisons of A with itself and with its copies; at most {}", duration(seconds));
     let outlook = Outlook { line, seconds };
     outlook.announce(options.json);
@@ -57,8 +56,11 @@ pub(crate) fn run(
     }
     let Some(_host) = unless_interrupted(host(options.wait))? else { return Ok(Exit::Interrupted) };
     let out = out.map_or_else(|| default_out(CERTIFY, &tare_results::now()), Path::to_owned);
-    let twins = made_twins(&base, &own, relinked, &out, trust::whose(requested.trusted))?;
-    let measured = against_all(requested, &twins, (&base, &own), (&machine, &out), options);
+    let twins = made_twins(base, &own, relinked, &out, trust::whose(options.trusted))?;
+    let measurable = twins.iter().filter(|(_, twin)| twin.is_ok()).count();
+    let decide = Decide { budget_s: Some(seconds / measurable.max(1) as f64), ..decide.clone() };
+    let run = Run { decide, machine: &machine, options };
+    let measured = run.against_all(&twins, (base, &own), &out);
     remove_twins(&out);
     let (found, ended) = measured?;
     let Some(metric) = found.iter().find_map(|found| found.metric.clone()) else {
@@ -69,7 +71,7 @@ pub(crate) fn run(
                 .advice(format!("read the reasons in the folders below {}", out.display()))),
         };
     };
-    let (engine, load) = ab_result::engine_and_load(&base);
+    let (engine, load) = ab_result::engine_and_load(base);
     let certificate = Certificate {
         made_at: tare_results::now(),
         machine: Fingerprint::of(&machine),
@@ -78,10 +80,10 @@ pub(crate) fn run(
         metric,
         by_turns: found.iter().any(|own| own.by_turns),
         side: match own.as_slice() {
-            [] => ab_result::own_command(&base).unwrap_or_default(),
+            [] => ab_result::own_command(base).unwrap_or_default(),
             own => own.iter().map(Side::to_string).collect(),
         },
-        minimum_effect: requested.minimum_effect,
+        minimum_effect: run.decide.minimum_effect.unwrap_or(MINIMUM_EFFECT),
         decides: Certificate::decides(&found),
         against: found.into_iter().map(|found| found.against).collect(),
     };
@@ -94,51 +96,49 @@ pub(crate) fn run(
     Ok(ended)
 }
 
-/// The findings of the side and each of its twins, and how the measurement ended: done, interrupted by a signal, or
-/// with the first error after which pairs are left that count.
-fn against_all(
-    requested: &MeasuredOn<'_>,
-    twins: &[MadeTwin],
-    (base, own): (&Study, &[Side]),
-    (machine, out): (&Machine, &Path),
-    options: RunOptions,
-) -> Result<(Vec<Found>, Exit), Problem> {
-    let measurable = twins.iter().filter(|(_, twin)| twin.is_ok()).count();
-    let budget_s = requested.budget_s.unwrap_or(BUDGET_S) / measurable.max(1) as f64;
-    let run = Run { requested, budget_s, machine, options };
-    let (mut found, mut ended) = (Vec::new(), Exit::Done);
-    for (twin, other) in twins {
-        let measured = match other {
-            Err(reason) => Measured::Without(reason.clone()),
-            Ok(_) if ended == Exit::Interrupted => Measured::Without("interrupted before this comparison".to_owned()),
-            Ok(other) => run.against(*twin, ab_sides::study(base.clone(), own, other)?, out)?,
-        };
-        let (kept, why) = match measured {
-            Measured::Done(kept) => (Some(kept), String::new()),
-            Measured::Interrupted(kept) => {
-                ended = Exit::Interrupted;
-                (kept, "interrupted".to_owned())
-            }
-            Measured::Broken(kept, problem) => {
-                note(&problem.to_string());
-                ended = if ended == Exit::Done { problem.exit } else { ended };
-                (Some(kept), String::new())
-            }
-            Measured::Without(why) => (None, why),
-        };
-        found.push(kept.map_or_else(|| Found::left_out(*twin, why), |kept| *kept));
-    }
-    Ok((found, ended))
-}
-
 struct Run<'a> {
-    requested: &'a MeasuredOn<'a>,
-    budget_s: f64,
+    /// How each comparison is decided.
+    decide: Decide,
     machine: &'a Machine,
     options: RunOptions,
 }
 
 impl Run<'_> {
+    /// The findings of the side and each of its twins, and how the measurement ended: done, interrupted by a signal, or
+    /// with the first error after which pairs are left that count.
+    fn against_all(
+        &self,
+        twins: &[MadeTwin],
+        (base, own): (&Study, &[Side]),
+        out: &Path,
+    ) -> Result<(Vec<Found>, Exit), Problem> {
+        let (mut found, mut ended) = (Vec::new(), Exit::Done);
+        for (twin, other) in twins {
+            let measured = match other {
+                Err(reason) => Measured::Without(reason.clone()),
+                Ok(_) if ended == Exit::Interrupted => {
+                    Measured::Without("interrupted before this comparison".to_owned())
+                }
+                Ok(other) => self.against(*twin, ab_sides::study(base.clone(), own, other)?, out)?,
+            };
+            let (kept, why) = match measured {
+                Measured::Done(kept) => (Some(kept), String::new()),
+                Measured::Interrupted(kept) => {
+                    ended = Exit::Interrupted;
+                    (kept, "interrupted".to_owned())
+                }
+                Measured::Broken(kept, problem) => {
+                    note(&problem.to_string());
+                    ended = if ended == Exit::Done { problem.exit } else { ended };
+                    (Some(kept), String::new())
+                }
+                Measured::Without(why) => (None, why),
+            };
+            found.push(kept.map_or_else(|| Found::left_out(*twin, why), |kept| *kept));
+        }
+        Ok((found, ended))
+    }
+
     /// Runs pairs of a study whose two sides are equal until their time is over.
     fn against(&self, twin: Twin, study: Study, out: &Path) -> Result<Measured, Problem> {
         let (name, what) = match twin {
@@ -150,15 +150,7 @@ impl Run<'_> {
         note(what);
         let planned = unless_interrupted(study_file::planned(study, self.machine, Where::Here, true))?;
         let Some((study, plan)) = planned else { return Ok(Measured::Interrupted(None)) };
-        let decide = Decide {
-            metric: self.requested.metric.clone(),
-            minimum_effect: Some(self.requested.minimum_effect),
-            budget_s: Some(self.budget_s),
-            interleave: self.requested.interleave,
-            seed: self.requested.seed,
-            ..Decide::default()
-        };
-        let (study, mut plan) = match settle_of(decide, (study, plan), (self.machine, Where::Here)) {
+        let (study, mut plan) = match settle_of(self.decide.clone(), (study, plan), (self.machine, Where::Here)) {
             Err(problem) if twin != Twin::Same => return Ok(Measured::Without(reason(&problem))),
             planned => planned?,
         };

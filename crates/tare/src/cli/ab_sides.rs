@@ -248,20 +248,6 @@ fn of_commands(name: &'static str, command: Value, overrides: &Overrides) -> Res
 /// Default smallest change of interest, as a fraction.
 pub(crate) const MINIMUM_EFFECT: f64 = 0.02;
 
-/// What to measure, as requested on the command line.
-pub(crate) struct MeasuredOn<'a> {
-    pub study: Option<&'a str>,
-    pub overrides: Overrides,
-    pub metric: Option<String>,
-    /// The smallest change of interest, as a fraction.
-    pub minimum_effect: f64,
-    pub budget_s: Option<f64>,
-    /// Whether samples of both sides take turns; `None`: if they can and both sides only read.
-    pub interleave: Option<bool>,
-    pub seed: Option<u64>,
-    pub trusted: bool,
-}
-
 /// Plans the pairs of a study with `[decide]` and adds notes on them. No program of an untrusted study is run.
 pub(crate) fn planned(study: Study, machine: &Machine, place: Where, trusted: bool) -> Result<(Study, Plan), Problem> {
     let (study, decide) = sided(study, machine)?;

@@ -2,7 +2,7 @@
 //! the user wants it; and its results directory, new or resumed, with the host's lock. `run`, `ab`, `find`,
 //! `reproduce`, `bisect` and `why --prove` use it.
 
-use super::execution::{RunOptions, begun_before, begun_in, default_out, has_place, host, read_begun};
+use super::execution::{RunOptions, begun_in, default_out, has_place, host, read_begun};
 use super::interrupt::{self, unless_interrupted};
 use super::output::{duration, note};
 use super::{Exit, Problem, plan_view, trust};
@@ -54,10 +54,6 @@ impl Outlook {
         }
     }
 
-    fn is_long(&self) -> bool {
-        self.seconds > LONG_S
-    }
-
     /// Prints the line on standard error.
     pub(crate) fn announce(&self, json: bool) {
         if !json {
@@ -68,7 +64,7 @@ impl Outlook {
     /// Asks on a terminal whether to begin a long run; without a terminal `--yes` is required. `shorter` names a way to
     /// a first result in less time, if there is one. Returns false if the user declines.
     pub(crate) fn is_wanted(&self, yes: bool, shorter: impl FnOnce() -> Option<String>) -> Result<bool, Problem> {
-        if yes || !self.is_long() {
+        if yes || self.seconds <= LONG_S {
             return Ok(true);
         }
         let time = duration(self.seconds);
@@ -182,7 +178,7 @@ pub(crate) fn resume_run(
     }
     let Some(host) = unless_interrupted(host(options.wait))? else { return Ok(None) };
     let directory = Directory::lock(begun)?;
-    let (study, plan) = begun_before(&directory)?;
+    let (study, plan) = read_begun(directory.folder())?;
     Ok(Some(Locked { study, plan, directory, _host: host }))
 }
 

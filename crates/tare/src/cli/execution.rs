@@ -102,9 +102,14 @@ pub(crate) fn begun_in(
     Ok(directory)
 }
 
-/// Study and plan of a run that was started on this machine.
-pub(crate) fn begun_before(directory: &Directory) -> Result<(Study, Plan), Problem> {
-    read_begun(directory.folder())
+/// Study, plan and directory of a run that was started on this machine; `None` if there is none at the path.
+pub(crate) fn begun_at(path: &Path, trusted: bool) -> Result<Option<(Study, Plan, Directory)>, Problem> {
+    if !path.join("plan.json").exists() {
+        return Ok(None);
+    }
+    let directory = Directory::resume(path, trust::whose(trusted))?;
+    let (study, plan) = read_begun(directory.folder())?;
+    Ok(Some((study, plan, directory)))
 }
 
 /// Study and plan in a folder that may not be locked.

@@ -2,6 +2,7 @@
 
 use super::time_left::Left;
 use super::{Exit, Problem};
+use tare_cpuset::CpuSet;
 use tare_drive::workload::AnyLoad;
 use tare_findings::factors::words_of;
 use tare_report::words;
@@ -87,7 +88,7 @@ const EACH: &str = "each condition separately";
 
 /// The size of the run and its duration.
 pub(crate) fn first_line(study: &Study, plan: &Plan) -> String {
-    let done = plan.conditions.iter().filter(|condition| condition.realizable).count();
+    let done = plan.realizable().count();
     let conditions = match plan.conditions.len() {
         all if done < all => {
             format!("{done} of {} ({} cannot run the others)", count(all, "condition"), machine(plan))
@@ -304,13 +305,9 @@ const THREADS: &str = " | ";
 
 /// Clients, server, memory and pool: one CPU list per thread, or one for all if they share it.
 fn sides(condition: &PlannedCondition) -> [Option<String>; SIDES] {
-    let side = |lists: &[Vec<usize>]| match lists {
+    let side = |sets: &[CpuSet]| match sets {
         [] => "left to the OS".to_owned(),
-        lists => lists
-            .iter()
-            .map(|cpus| cpus.iter().map(|cpu| *cpu as u32).collect::<tare_cpuset::CpuSet>().to_string())
-            .collect::<Vec<_>>()
-            .join(THREADS),
+        sets => sets.iter().map(CpuSet::to_string).collect::<Vec<_>>().join(THREADS),
     };
     match &condition.placement {
         None => [Some("left to the OS".to_owned()), None, None, None],
@@ -325,7 +322,7 @@ fn sides(condition: &PlannedCondition) -> [Option<String>; SIDES] {
 
 /// Fails if the machine can run none of the conditions.
 pub(crate) fn something_left(study: &Study, plan: &Plan) -> Result<(), Problem> {
-    if plan.conditions.iter().any(|c| c.realizable) {
+    if plan.realizable().next().is_some() {
         return Ok(());
     }
     let mut reasons: Vec<&str> = plan.conditions.iter().filter_map(|c| c.reason.as_deref()).collect();

@@ -1,7 +1,7 @@
 //! `tare run`: runs a study from start to report, or with `--command` measures programs without a study file.
 
-use super::beforehand::Outlook;
-use super::execution::{RunOptions, begun_before, begun_in, default_out, execute, has_place, host, read_begun};
+use super::beforehand::{Outlook, resume_run};
+use super::execution::{RunOptions, begun_in, default_out, execute, has_place, host};
 use super::interrupt::{self, unless_interrupted};
 use super::output::{duration, note, quoted_path};
 use super::plan_view::{self, View};
@@ -11,13 +11,12 @@ use super::{Exit, Problem, read_topology, secret, shard, trust};
 use crate::run::RunEnd;
 use clap::Args;
 use std::path::{Path, PathBuf};
-use tare_files::Folder;
 use tare_report::write_report_in;
 use tare_results::probe::ProbeUse;
 use tare_results::question::Question;
 use tare_results::schema::Plan;
 use tare_results::shards::Sharded;
-use tare_results::store::{Directory, read_trials};
+use tare_results::store::Directory;
 use tare_study::language::made::MadeStudy;
 use tare_study::language::parse::Overrides;
 use tare_study::language::spec::{Factor, Study};
@@ -81,16 +80,18 @@ type Chooses = fn(&Study, &Machine, &RunOptions) -> Result<Option<(ProbeUse, Str
 /// probe.
 pub(crate) fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
-        let begun = Directory::begun(path, trust::whose(args.trust))?;
         interrupt::stop()?;
-        return resume(begun, args);
+        let Some(run) = resume_run(path, &args.options(), |_| Ok(()))? else { return Ok(Exit::Interrupted) };
+        // The stored order of the trials is used, even if this version would draw another one.
+        return finish(&run.study, &run.plan, &run.directory, &args.options_and_password()?);
     }
     if let Some([directory, index]) = args.shard.as_deref() {
         return run_shard(Path::new(directory), index, args);
     }
     // With `--command` there is no study file: the command line describes the study.
+    let name = args.study.as_deref().unwrap_or_else(|| args.changes.default_study());
     let file = match args.program.is_none() {
-        true => Some(StudyText::read(args.study_name(), trust::whose(args.trust), args.dry_run)?),
+        true => Some(StudyText::read(name, trust::whose(args.trust), args.dry_run)?),
         false => None,
     };
     // With `--dry-run`, nothing that an untrusted study names is run.
@@ -108,7 +109,7 @@ pub(crate) fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Ex
     if study.decide.is_some() {
         super::ab_sides::record_probes(&mut study);
         if !args.dry_run {
-            return decide(study, args.out.as_deref(), &args.options()?);
+            return decide(study, args.out.as_deref(), &args.options_and_password()?);
         }
     }
     let planned = match study.decide {
@@ -131,7 +132,7 @@ pub(crate) fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Ex
     if !outlook.is_wanted(args.yes, || rehearsal(args, file.as_ref(), &machine, &plan, trusted))? {
         return Ok(Exit::Interrupted);
     }
-    begin((study, plan), &machine, args.out.as_deref(), &args.options()?, Some(choose))
+    begin((study, plan), &machine, args.out.as_deref(), &args.options_and_password()?, Some(choose))
 }
 
 /// The rehearsal of a study with its duration, if it has one.
@@ -150,13 +151,13 @@ fn rehearsal(
 }
 
 impl RunArgs {
-    fn study_name(&self) -> &str {
-        self.study.as_deref().unwrap_or_else(|| self.changes.default_study())
+    fn options(&self) -> RunOptions {
+        RunOptions { wait: self.wait, yes: self.yes, ..RunOptions::of(self.json, self.trust) }
     }
 
-    fn options(&self) -> Result<RunOptions, Problem> {
-        let password = secret::password(self.ask_password)?;
-        Ok(RunOptions { password, wait: self.wait, yes: self.yes, ..RunOptions::of(self.json, self.trust) })
+    /// Asks for the password if that is requested.
+    fn options_and_password(&self) -> Result<RunOptions, Problem> {
+        Ok(RunOptions { password: secret::password(self.ask_password)?, ..self.options() })
     }
 }
 
@@ -205,21 +206,6 @@ fn requested_study(args: &RunArgs, file: Option<&StudyText>) -> Result<Study, Pr
     }
 }
 
-fn resume(begun: Folder, args: &RunArgs) -> Result<Exit, Problem> {
-    // Reports errors in the results before waiting for the machine; the plan that is used is read again under its lock.
-    let (study, plan) = read_begun(&begun)?;
-    let outlook = Outlook::rest(&study, &plan, &read_trials(&begun)?);
-    outlook.announce(args.json);
-    if !outlook.is_wanted(args.yes, || None)? {
-        return Ok(Exit::Interrupted);
-    }
-    let Some(_host) = unless_interrupted(host(args.wait))? else { return Ok(Exit::Interrupted) };
-    let directory = Directory::lock(begun)?;
-    let (study, plan) = begun_before(&directory)?;
-    // The stored order of the trials is used, even if this version would draw another one.
-    finish(&study, &plan, &directory, &args.options()?)
-}
-
 fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> {
     let sharded = Sharded::open(path, trust::whose(args.trust))?.ok_or_else(|| {
         Problem::new(Exit::Usage, "this folder has no shards of a study")
@@ -235,7 +221,7 @@ fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> 
         return Ok(Exit::Interrupted);
     };
     let Some(piece) = unless_interrupted(shard::take_piece(&sharded, index))? else { return Ok(Exit::Interrupted) };
-    finish(&piece.study, &piece.plan, &piece.directory, &args.options()?)
+    finish(&piece.study, &piece.plan, &piece.directory, &args.options_and_password()?)
 }
 
 /// Runs what is left, writes the report and prints the tables.

@@ -11,7 +11,6 @@ use tare_study::language::decide::Decide;
 use tare_study::language::document::Source;
 use tare_study::language::parse::{Overrides, parse};
 use tare_study::language::settings::Sampling;
-use tare_study::language::values::{machine_help, machine_names};
 use tare_study::language::{builtin, fields};
 use tare_text::{KeyInfo, Keyed};
 
@@ -105,11 +104,10 @@ struct KeyJson {
 fn key_rows() -> Vec<KeyJson> {
     let of =
         |section, KeyInfo { name, help, in_study, .. }| KeyJson { section, name, help: format!("{help}{in_study}") };
-    let setting = |name| KeyJson { section: "machine", name, help: machine_help(name).to_owned() };
     let fields = fields::all().map(|field| of(field.section, field.info));
     let sampling = Sampling::KEYS.iter().map(|own| of("sampling", own.info()));
     let decide = Decide::KEYS.iter().map(|own| of("decide", own.info()));
-    fields.chain(machine_names().into_iter().map(setting)).chain(sampling).chain(decide).collect()
+    fields.chain(sampling).chain(decide).collect()
 }
 
 fn line(KeyInfo { name, help, in_study, .. }: KeyInfo) -> String {
@@ -128,13 +126,14 @@ fn keys() -> String {
         }
         if field.section != section {
             section = field.section;
-            text.push_str(&format!("\n[{section}]\n"));
+            text.push_str(&match section {
+                "machine" => {
+                    "\n[machine]          machine-wide settings, restored afterwards; most need root\n".to_owned()
+                }
+                section => format!("\n[{section}]\n"),
+            });
         }
         text.push_str(&line(field.info));
-    }
-    text.push_str("\n[machine]          machine-wide settings, restored afterwards; most need root\n");
-    for name in machine_names() {
-        text.push_str(&format!("  {name:18} {}\n", machine_help(name)));
     }
     text.push_str(
         "  where_possible     on: settings that this machine does not have are left out, and the answer says so; off: \

@@ -43,7 +43,7 @@ impl Alike {
 
     /// The error if all attempts so far failed for the same reason, in enough of the plan's conditions.
     pub(crate) fn all(&self, plan: &Plan) -> Option<RunError> {
-        let planned = plan.conditions.iter().filter(|condition| condition.realizable).count();
+        let planned = plan.realizable().count();
         self.all.alike(ALIKE_CONDITIONS.min(planned), None)
     }
 

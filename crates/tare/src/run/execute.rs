@@ -149,7 +149,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
 
     /// Prepares the data of every condition once, outside the trials. Returns false when interrupted.
     fn prepare(&mut self, listener: &mut dyn Listener) -> Result<bool, RunError> {
-        for condition in self.plan.conditions.iter().filter(|c| c.realizable) {
+        for condition in self.plan.realizable() {
             let Some(trial) = self.plan.trials.iter().find(|t| t.condition == condition.name) else { continue };
             if self.makes_data(trial.trial) {
                 listener.preparing(&condition.name);
@@ -167,11 +167,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
     /// Whether tare makes the data of this trial: not on a running server, or without a server.
     fn makes_data(&self, trial: usize) -> bool {
         let task = Task::find(self.study, self.plan, trial);
-        let makes = |task: Task| {
-            let settings = &task.condition.settings;
-            settings.workload.load.load().needs_server() && !settings.engine.running.is_requested()
-        };
-        task.map_or(true, makes)
+        task.map_or(true, |task| task.condition.settings.starts_a_server())
     }
 
     /// Runs one trial, or both of a pair; `None` when interrupted. An attempt that left no record gets one here.
@@ -235,7 +231,7 @@ pub fn settled(study: &Study, plan: &Plan, records: &[TrialRecord]) -> bool {
 pub(super) fn so_far(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Results {
     Results {
         study: study.name.clone(),
-        study_toml: Some(to_toml(study)),
+        study_toml: Some(to_toml(study).into()),
         plan: Some(plan.clone()),
         trials: records.to_vec(),
         ..Results::default()

@@ -6,10 +6,8 @@ use super::job::note_no_captures;
 use super::server_start::{self, TrialData};
 use super::settings::{SettingsGuard, apply_machine};
 use super::{Trial, TrialError};
-use crate::state::{self, StateError};
-use tare_drive::capture;
+use crate::state::StateError;
 use tare_drive::workload::{Driven, Load, Measured, Pool, Progress};
-use tare_engine::program_sha1;
 use tare_results::schema::{DataRecord, LifetimeRecord, TrialRecord};
 use tare_study::plan::ladder;
 use tare_study::plan::task::Task;
@@ -80,10 +78,7 @@ impl Trial<'_> {
         let mut machine = apply_machine(settings, &server_start::memory_confines(&first)?)?;
         record.settings.append(&mut machine.applied);
         let started = server_start::start(&first, &data, None, record)?;
-        let server = &started.server;
-        record.server_version = Some(server.version().to_owned());
-        record.server_program = program_sha1(server.pid(), &state::cache_directory()?);
-        record.settings.append(&mut first.server_settings(server.as_ref())?);
+        first.verify_server(started.server.as_ref(), record)?;
         Ok(Begun { machine, started, _data: data })
     }
 
@@ -100,13 +95,12 @@ impl Trial<'_> {
             record.data = None;
         }
         let server = begun.started.server.as_mut();
-        let settings = &self.task.condition.settings;
-        let driven = match self.drive(settings.workload.load.load(), Some(server), None) {
+        let load = self.task.condition.settings.workload.load.load();
+        let driven = match self.drive(load, Some(server), None) {
             Ok((driven, _)) => driven,
             Err(error) => return Err(server_error(error, server)),
         };
-        let binary = settings.engine.kind.binary(settings.engine.binary.as_deref())?;
-        capture::server::note(server, &binary, settings.engine.defaults_file.as_ref(), self.directory, record);
+        self.note_server(server, record)?;
         self.take_in(driven, record, disturbed)
     }
 

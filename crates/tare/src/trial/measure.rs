@@ -132,8 +132,7 @@ impl Trial<'_> {
         self.same_machine(record)?;
         let settings = &self.task.condition.settings;
         let load = settings.workload.load.load();
-        let is_started = load.needs_server() && !settings.engine.running.is_requested();
-        let data = match is_started {
+        let data = match settings.starts_a_server() {
             true => Some(TrialData::take(server_start::prepared_data(self)?)?),
             false => None,
         };
@@ -211,9 +210,7 @@ impl Trial<'_> {
         let mut clients = Clients::reach(self, record)?;
         let mut started = server_start::start(self, data, clients.as_ref(), record)?;
         let server = &mut started.server;
-        record.server_version = Some(server.version().to_owned());
-        record.server_program = program_sha1(server.pid(), &state::cache_directory()?);
-        record.settings.append(&mut self.server_settings(server.as_ref())?);
+        self.verify_server(server.as_ref(), record)?;
         let driven = match &mut clients {
             Some(clients) => self.drive_from_there(server.as_ref(), clients),
             None => self.drive(load, Some(server.as_ref()), None),
@@ -224,10 +221,7 @@ impl Trial<'_> {
             Err(error) => return Err(server_error(error, server.as_mut())),
         };
         record.settings.extend(clients.map(Clients::close).unwrap_or_default());
-        // After the samples, so that none of them includes these queries.
-        let engine = &self.task.condition.settings.engine;
-        let binary = engine.kind.binary(engine.binary.as_deref())?;
-        capture::server::note(server.as_ref(), &binary, engine.defaults_file.as_ref(), self.directory, record);
+        self.note_server(server.as_ref(), record)?;
         server.stop(STOP_TIMEOUT)?;
         record.outlived = server.outlived().to_vec();
         note_captures(captures, driven.extra.take(), record);
@@ -368,8 +362,23 @@ impl Trial<'_> {
         (record, reason, programs)
     }
 
-    /// The options that were requested of the server, verified with the server.
-    pub(super) fn server_settings(&self, server: &dyn Server) -> Result<Vec<AppliedSetting>, TrialError> {
+    /// Records which program a started server is, and the options that were requested of it, verified with it.
+    pub(super) fn verify_server(&self, server: &dyn Server, record: &mut TrialRecord) -> Result<(), TrialError> {
+        record.server_version = Some(server.version().to_owned());
+        record.server_program = program_sha1(server.pid(), &state::cache_directory()?);
+        record.settings.append(&mut self.server_settings(server)?);
+        Ok(())
+    }
+
+    /// Records how a started server is set up. After the samples, so that none of them includes these queries.
+    pub(super) fn note_server(&self, server: &dyn Server, record: &mut TrialRecord) -> Result<(), TrialError> {
+        let engine = &self.task.condition.settings.engine;
+        let binary = engine.kind.binary(engine.binary.as_deref())?;
+        capture::server::note(server, &binary, engine.defaults_file.as_ref(), self.directory, record);
+        Ok(())
+    }
+
+    fn server_settings(&self, server: &dyn Server) -> Result<Vec<AppliedSetting>, TrialError> {
         let settings = &self.task.condition.settings;
         let mut applied = Vec::new();
         for (option, level) in &settings.engine.options {

@@ -19,7 +19,7 @@ mod lifetime;
 mod measure;
 pub(crate) mod running;
 pub(crate) mod samples;
-mod server_start;
+pub(crate) mod server_start;
 mod settings;
 mod two_hosts;
 

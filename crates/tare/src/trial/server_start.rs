@@ -9,7 +9,7 @@ use super::{Trial, TrialError};
 use crate::state::{self, StateError};
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tare_cpuset::observe::proc_text;
 use tare_cpuset::{CpuSet, NodeSet};
@@ -185,33 +185,44 @@ pub(crate) fn prepared_data(trial: &Trial<'_>) -> Result<PathBuf, TrialError> {
     };
     let parallel = std::thread::available_parallelism().map_or(1, usize::from);
     let fill = &mut |server: &dyn Server| {
-        let filling = Filling::begun(trial, load.rows());
+        let report = &|filled| (trial.report)(Progress::Filling(filled));
+        let filling = Filling::begun(load.rows(), 1, trial.interrupted, report);
         load.fill(&FillJob { seed, parallel, go_on: &|rows| filling.added(rows) }, server)
     };
     Ok(settings.engine.kind.prepare_data(&request, fill)?)
 }
 
-/// Counts the rows of tables that are being filled, and reports them once a second.
-struct Filling<'a> {
-    trial: &'a Trial<'a>,
+/// Counts the rows of tables that are being filled, and reports them at once and then in equal intervals.
+pub(crate) struct Filling<'a> {
+    pub began: Instant,
+    pub rows: AtomicU64,
     of: Option<u64>,
-    began: Instant,
-    rows: AtomicU64,
+    every_s: u64,
     reports: AtomicU64,
+    interrupted: &'a AtomicBool,
+    report: &'a (dyn Fn(Filled) + Sync),
 }
 
 impl<'a> Filling<'a> {
-    fn begun(trial: &'a Trial<'a>, of: Option<u64>) -> Self {
-        Self { trial, of, began: Instant::now(), rows: AtomicU64::new(0), reports: AtomicU64::new(0) }
+    /// `of` is the final number of rows, if known.
+    pub(crate) fn begun(
+        of: Option<u64>,
+        every_s: u64,
+        interrupted: &'a AtomicBool,
+        report: &'a (dyn Fn(Filled) + Sync),
+    ) -> Self {
+        let (rows, reports) = (AtomicU64::new(0), AtomicU64::new(0));
+        Self { began: Instant::now(), rows, of, every_s, reports, interrupted, report }
     }
 
-    fn added(&self, rows: u64) -> ControlFlow<()> {
+    /// Adds rows; says whether to go on.
+    pub(crate) fn added(&self, rows: u64) -> ControlFlow<()> {
         let rows = self.rows.fetch_add(rows, Ordering::Relaxed) + rows;
-        let seconds = self.began.elapsed().as_secs();
-        if self.reports.fetch_max(seconds + 1, Ordering::Relaxed) <= seconds {
-            (self.trial.report)(Progress::Filling(Filled { rows, of: self.of, seconds }));
+        let times = self.began.elapsed().as_secs() / self.every_s;
+        if self.reports.fetch_max(times + 1, Ordering::Relaxed) <= times {
+            (self.report)(Filled { rows, of: self.of, seconds: times * self.every_s });
         }
-        match self.trial.interrupted.load(Ordering::Relaxed) {
+        match self.interrupted.load(Ordering::Relaxed) {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }

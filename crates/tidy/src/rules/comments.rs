@@ -68,34 +68,23 @@ fn shown(visibility: &Visibility) -> bool {
     !matches!(visibility, Visibility::Inherited)
 }
 
+/// Visits items of these kinds.
+macro_rules! judged {
+    ($($visit:ident $item:ident),*) => {
+        $(fn $visit(&mut self, item: &'ast syn::$item) {
+            self.judge(shown(&item.vis), &item.attrs);
+        })*
+    };
+}
+
 impl<'ast> Visit<'ast> for Short {
-    fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
-        self.judge(shown(&item.vis), &item.attrs);
-    }
-    fn visit_item_static(&mut self, item: &'ast syn::ItemStatic) {
-        self.judge(shown(&item.vis), &item.attrs);
-    }
-    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
-        self.judge(shown(&item.vis), &item.attrs);
-    }
-    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        self.judge(shown(&item.vis), &item.attrs);
-    }
-    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
-        self.judge(shown(&item.vis), &item.attrs);
-    }
-    fn visit_impl_item_const(&mut self, item: &'ast syn::ImplItemConst) {
-        self.judge(shown(&item.vis), &item.attrs);
-    }
-    fn visit_field(&mut self, field: &'ast syn::Field) {
-        self.judge(shown(&field.vis), &field.attrs);
-    }
+    judged!(
+        visit_item_const ItemConst, visit_item_static ItemStatic, visit_item_type ItemType, visit_item_fn ItemFn,
+        visit_item_enum ItemEnum, visit_impl_item_fn ImplItemFn, visit_impl_item_const ImplItemConst, visit_field Field
+    );
     fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
         self.judge(shown(&item.vis), &item.attrs);
         syn::visit::visit_item_struct(self, item);
-    }
-    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
-        self.judge(shown(&item.vis), &item.attrs);
     }
     fn visit_item_trait(&mut self, item: &'ast syn::ItemTrait) {
         self.judge(shown(&item.vis), &item.attrs);

@@ -12,7 +12,7 @@ pub enum BindError {
     /// Setting or reading the CPU affinity failed.
     #[error(transparent)]
     Affinity(#[from] AffinityError),
-    /// hwloc or the kernel refused the policy.
+    /// The kernel refused the policy.
     #[error("setting memory policy {policy} failed: {reason}")]
     SetPolicy { policy: MemoryPolicy, reason: String },
     /// The policy could not be read back.

@@ -1,24 +1,18 @@
 //! Sets memory policies of threads, and reads them back from the kernel.
 
 use super::error::BindError;
-use super::shared::mask;
+use super::shared::{Mask, words};
+use crate::MemoryPolicy;
 use crate::observe::pages::{mappings, policy_of};
-use crate::{MemoryPolicy, Nodes};
-use hwlocality::Topology;
-use hwlocality::bitmap::BitmapIndex;
-use hwlocality::memory::binding::{MemoryBindingFlags as Flags, MemoryBindingPolicy as Policy};
-use hwlocality::memory::nodeset::NodeSet as HwlocNodeSet;
 use std::{fs, io};
-use tare_cpuset::{NodeSet, keep_affinity};
 
 /// Sets the memory policy of the calling thread and reads it back to verify it. Threads and processes that it starts
 /// inherit the policy. Nodes must be given by number: see [`MemoryPolicy::resolve`].
 ///
-/// Takes as long as an hwloc discovery (milliseconds). A policy that is already in force is not set again, so `default`
-/// needs neither NUMA support nor privileges.
+/// A policy that is already in force is not set again, so `default` needs neither NUMA support nor privileges.
 ///
 /// # Errors
-/// When the kernel or hwloc refuses the policy, or another policy is read back.
+/// When the kernel refuses the policy, or another policy is read back.
 pub fn set_memory_policy(policy: &MemoryPolicy) -> Result<(), BindError> {
     if this_thread_memory_policy()? == *policy {
         return Ok(());
@@ -29,57 +23,25 @@ pub fn set_memory_policy(policy: &MemoryPolicy) -> Result<(), BindError> {
 }
 
 /// Whether this process may set memory policies: a container's filter of system calls may deny it. Changes only a
-/// thread that ends at once. Takes as long as [`set_memory_policy`].
+/// thread that ends at once.
 pub fn may_set_memory_policy() -> bool {
     let tried = std::thread::Builder::new().spawn(|| apply(&MemoryPolicy::Default).is_ok());
     tried.map_or(true, |tried| tried.join().unwrap_or(true))
 }
 
 fn apply(policy: &MemoryPolicy) -> Result<(), String> {
-    // hwloc binds the thread to each CPU in turn to inspect it.
-    let topology = keep_affinity(Topology::new).map_err(|e| e.to_string())?.map_err(|e| e.to_string())?;
-    let bind = |nodes: &HwlocNodeSet, kind: Policy, flags: Flags| {
-        topology.bind_memory(nodes, kind, Flags::THREAD | flags).map_err(|e| e.to_string())
-    };
-    match policy {
-        MemoryPolicy::Default => topology.unbind_memory(Flags::THREAD).map_err(|e| e.to_string()),
-        // hwloc calls MPOL_LOCAL "first touch", and accepts it only for the whole machine.
-        MemoryPolicy::Local => bind(&topology.complete_nodeset().clone_target(), Policy::FirstTouch, Flags::empty()),
-        MemoryPolicy::Preferred(node) => bind(&nodeset(&(*node).into())?, Policy::Bind, Flags::empty()),
-        // STRICT selects MPOL_BIND instead of MPOL_PREFERRED.
-        MemoryPolicy::Bind(Nodes::These(nodes)) => bind(&nodeset(nodes)?, Policy::Bind, Flags::STRICT),
-        MemoryPolicy::Interleave(Nodes::These(nodes)) => bind(&nodeset(nodes)?, Policy::Interleave, Flags::STRICT),
-        MemoryPolicy::WeightedInterleave(Nodes::These(nodes)) => weighted_interleave(nodes),
-        MemoryPolicy::Bind(Nodes::All | Nodes::Each)
-        | MemoryPolicy::Interleave(Nodes::All | Nodes::Each)
-        | MemoryPolicy::WeightedInterleave(Nodes::All | Nodes::Each) => {
-            Err("its nodes are not resolved for this machine".to_owned())
-        }
-    }
-}
-
-/// hwloc does not support this policy (nor does libnuma before 2.0.19), so this calls the kernel directly.
-fn weighted_interleave(nodes: &NodeSet) -> Result<(), String> {
-    /// From the kernel's include/uapi/linux/mempolicy.h; since Linux 6.9.
-    const MPOL_WEIGHTED_INTERLEAVE: libc::c_long = 6;
-    let mask = mask(nodes);
-    // The kernel reads one bit fewer than max_node.
-    let max_node = mask.len() as libc::c_ulong * libc::c_ulong::from(libc::c_ulong::BITS) + 1;
+    let (mode, nodes) = words(policy).ok_or("its nodes are not resolved for this machine")?;
+    let mask = Mask::of(&nodes);
+    let (mode, first, max_node) = (libc::c_long::from(mode), mask.address(), mask.max_node());
     // SAFETY: set_mempolicy reads max_node - 1 bits, which are those of `mask`, and writes nothing of this process; it
     // concerns the calling thread's later allocations only.
-    let outcome = unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_WEIGHTED_INTERLEAVE, mask.as_ptr(), max_node) };
-    match outcome {
-        0 => Ok(()),
-        _ => Err(format!("{}; weighted interleave came with Linux 6.9", io::Error::last_os_error())),
+    let outcome = unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, first, max_node) };
+    let error = io::Error::last_os_error();
+    match policy {
+        _ if outcome == 0 => Ok(()),
+        MemoryPolicy::WeightedInterleave(_) => Err(format!("{error}; weighted interleave came with Linux 6.9")),
+        _ => Err(error.to_string()),
     }
-}
-
-fn nodeset(nodes: &NodeSet) -> Result<HwlocNodeSet, String> {
-    let mut set = HwlocNodeSet::new();
-    for node in nodes.iter() {
-        set.set(BitmapIndex::try_from(node as usize).map_err(|e| e.to_string())?);
-    }
-    Ok(set)
 }
 
 /// The memory policy of the calling thread, from the kernel.

@@ -38,7 +38,7 @@ pub fn set_shared_memory_policy(pid: i32, policy: &MemoryPolicy) -> Result<u64, 
     let (mode, nodes) = words(policy).ok_or_else(|| refused("its nodes are not resolved".to_owned()))?;
     let mapped = largest(pid).map_err(refused)?;
     let there = take_in(&mapped);
-    bind(&mapped, mode, &mask(&nodes)).map_err(|e| refused(e.to_string()))?;
+    bind(&mapped, mode, &nodes).map_err(|e| refused(e.to_string()))?;
     if matches!(policy, MemoryPolicy::Interleave(_)) {
         spread(&mapped, &there, &nodes).map_err(|e| refused(e.to_string()))?;
     }
@@ -144,21 +144,19 @@ fn place(mapped: &Mapped, pages: &[usize], to: Option<&[i32]>) -> io::Result<Vec
     Ok(found)
 }
 
-fn bind(mapped: &Mapped, mode: i32, mask: &[libc::c_ulong]) -> io::Result<()> {
+fn bind(mapped: &Mapped, mode: i32, nodes: &NodeSet) -> io::Result<()> {
     let flags = libc::c_ulong::from(MPOL_MF_MOVE_ALL.unsigned_abs());
-    // The kernel reads one bit fewer than max_node.
-    let max_node =
-        if mask.is_empty() { 0 } else { mask.len() as libc::c_ulong * libc::c_ulong::from(libc::c_ulong::BITS) + 1 };
-    let nodes = if mask.is_empty() { ptr::null() } else { mask.as_ptr() };
+    let mask = Mask::of(nodes);
+    let (first, max_node) = (mask.address(), mask.max_node());
     // SAFETY: mbind reads max_node - 1 bits, which are those of `mask`; the pages belong to `mapped`, to which this
     // process has no reference.
-    let outcome = unsafe { libc::syscall(libc::SYS_mbind, mapped.at, mapped.bytes, mode, nodes, max_node, flags) };
+    let outcome = unsafe { libc::syscall(libc::SYS_mbind, mapped.at, mapped.bytes, mode, first, max_node, flags) };
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// The kernel's number of a policy, and its nodes; `None` if the nodes are not given by number.
-fn words(policy: &MemoryPolicy) -> Option<(i32, NodeSet)> {
-    /// Since Linux 6.9.
+pub(super) fn words(policy: &MemoryPolicy) -> Option<(i32, NodeSet)> {
+    /// From the kernel's include/uapi/linux/mempolicy.h; since Linux 6.9.
     const MPOL_WEIGHTED_INTERLEAVE: i32 = 6;
     Some(match policy {
         MemoryPolicy::Default => (libc::MPOL_DEFAULT, NodeSet::default()),
@@ -172,13 +170,28 @@ fn words(policy: &MemoryPolicy) -> Option<(i32, NodeSet)> {
 }
 
 /// The bit mask of nodes, as the kernel reads it.
-pub(super) fn mask(nodes: &NodeSet) -> Vec<libc::c_ulong> {
-    let bits = libc::c_ulong::BITS;
-    let mut mask = vec![0 as libc::c_ulong; nodes.last().map_or(0, |highest| (highest / bits) as usize + 1)];
-    for node in nodes.iter() {
-        mask[(node / bits) as usize] |= 1 << (node % bits);
+pub(super) struct Mask(Vec<libc::c_ulong>);
+
+impl Mask {
+    pub(super) fn of(nodes: &NodeSet) -> Self {
+        let bits = libc::c_ulong::BITS;
+        let mut mask = vec![0 as libc::c_ulong; nodes.last().map_or(0, |highest| (highest / bits) as usize + 1)];
+        for node in nodes.iter() {
+            mask[(node / bits) as usize] |= 1 << (node % bits);
+        }
+        Self(mask)
     }
-    mask
+
+    /// The address of its first word; null without nodes.
+    pub(super) fn address(&self) -> *const libc::c_ulong {
+        if self.0.is_empty() { ptr::null() } else { self.0.as_ptr() }
+    }
+
+    /// One more than the number of its bits, because the kernel reads one bit fewer; 0 without nodes.
+    pub(super) fn max_node(&self) -> libc::c_ulong {
+        let bits = self.0.len() as libc::c_ulong * libc::c_ulong::from(libc::c_ulong::BITS);
+        if bits == 0 { 0 } else { bits + 1 }
+    }
 }
 
 #[cfg(test)]
@@ -201,8 +214,9 @@ mod tests {
 
     #[test]
     fn nodes_above_63_are_in_the_next_word_of_the_mask() {
-        assert_eq!(mask(&"0,2".parse().unwrap()), [0b101]);
-        assert_eq!(mask(&"64".parse().unwrap()), [0, 1]);
-        assert!(mask(&NodeSet::default()).is_empty());
+        assert_eq!(Mask::of(&"0,2".parse().unwrap()).0, [0b101]);
+        assert_eq!(Mask::of(&"64".parse().unwrap()).0, [0, 1]);
+        let none = Mask::of(&NodeSet::default());
+        assert!(none.0.is_empty() && none.address().is_null() && none.max_node() == 0);
     }
 }

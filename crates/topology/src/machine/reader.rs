@@ -51,13 +51,23 @@ impl TopologyReader {
     /// # Errors
     /// When the limits cannot be set, the input is not text, or the answer cannot be written.
     pub fn answer(description: Option<&str>) -> io::Result<()> {
-        answer(description)
-    }
-
-    /// Sets a time limit other than 10 s.
-    #[must_use]
-    pub fn within(self, time_limit: Duration) -> Self {
-        Self { time_limit, ..self }
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        limit_self(Resource::As, MEMORY_BYTES)?;
+        limit_self(Resource::Cpu, CPU_S)?;
+        limit_self(Resource::Fsize, ANSWER_BYTES)?;
+        limit_self(Resource::Core, 0)?;
+        let answer: Answer = match description {
+            Some(description) => Machine::synthetic(description).map_err(|_| Refused::Invalid),
+            None => {
+                let mut xml = Vec::new();
+                io::stdin().lock().read_to_end(&mut xml)?;
+                String::from_utf8(xml).map_err(|_| Refused::Invalid).and_then(|xml| parse_xml(&xml))
+            }
+        };
+        let text = serde_json::to_vec(&answer)?;
+        let mut output = io::stdout().lock();
+        output.write_all(&text)?;
+        output.flush()
     }
 
     /// A machine from an hwloc XML file. The file is opened and checked here, so that a pipe or device cannot block.
@@ -199,28 +209,35 @@ const ANSWER_BYTES: u64 = 64 << 20;
 /// CPU time limit of the child, seconds, in case its parent cannot kill it.
 const CPU_S: u64 = 10;
 
-/// Limits this process permanently, reads the description and writes the answer to standard output.
-pub(super) fn answer(description: Option<&str>) -> io::Result<()> {
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    limit_self(Resource::As, MEMORY_BYTES)?;
-    limit_self(Resource::Cpu, CPU_S)?;
-    limit_self(Resource::Fsize, ANSWER_BYTES)?;
-    limit_self(Resource::Core, 0)?;
-    let answer: Answer = match description {
-        Some(description) => Machine::synthetic(description).map_err(|_| Refused::Invalid),
-        None => {
-            let mut xml = Vec::new();
-            io::stdin().lock().read_to_end(&mut xml)?;
-            String::from_utf8(xml).map_err(|_| Refused::Invalid).and_then(|xml| parse_xml(&xml))
-        }
-    };
-    let text = serde_json::to_vec(&answer)?;
-    let mut output = io::stdout().lock();
-    output.write_all(&text)?;
-    output.flush()
-}
-
+/// Limits this process permanently.
 fn limit_self(resource: Resource, most: u64) -> io::Result<()> {
     let maximum = rustix::process::getrlimit(resource).maximum.map_or(most, |maximum| maximum.min(most));
     Ok(setrlimit(resource, Rlimit { current: Some(maximum), maximum: Some(maximum) })?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reader_that_hangs_crashes_or_prints_garbage_is_reported_and_ended() {
+        let began = Instant::now();
+        for (command, reported) in [
+            ("exec sleep 60", "longer than 300ms"),
+            ("while :; do :; done", "longer than 300ms"),
+            ("kill -SEGV $$", "signal 11"),
+            ("exit 7", "ended with 7"),
+            ("echo hello", "returned no machine"),
+            ("exit 0", "returned no machine"),
+        ] {
+            // A shell command instead of a program that reads.
+            let reader = TopologyReader::new("sh", ["-c", command]);
+            let reader = TopologyReader { time_limit: Duration::from_millis(300), ..reader };
+            let e = reader.synthetic("pu:1").unwrap_err();
+            assert!(matches!(e, MachineError::Reader { .. }) && e.to_string().contains(reported), "{command}: {e}");
+        }
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        let e = TopologyReader::new("/no/such/program", [""; 0]).synthetic("pu:1").unwrap_err();
+        assert!(e.to_string().contains("cannot start /no/such/program"), "{e}");
+    }
 }

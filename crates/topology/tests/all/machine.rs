@@ -1,7 +1,6 @@
 //! Tests of machines from hwloc: this one, synthetic ones, and real-world cases.
 
 use crate::common::{ARTICLE_A, from_xml, hybrid, lopsided, set, synthetic};
-use std::time::{Duration, Instant};
 use tare_cpuset::{ThreadRef, affinity_of, bind_thread};
 use tare_topology::{Machine, MachineError, Origin, TopologyReader};
 
@@ -159,26 +158,7 @@ fn a_file_of_hwloc_3_is_refused_with_the_command_that_writes_version_2() {
 
 /// A reader that runs a shell command instead of reading.
 fn shell(command: &str) -> TopologyReader {
-    TopologyReader::new("sh", ["-c", command]).within(Duration::from_millis(300))
-}
-
-#[test]
-fn a_reader_that_hangs_crashes_or_prints_garbage_is_reported_and_ended() {
-    let began = Instant::now();
-    for (command, reported) in [
-        ("exec sleep 60", "longer than 300ms"),
-        ("while :; do :; done", "longer than 300ms"),
-        ("kill -SEGV $$", "signal 11"),
-        ("exit 7", "ended with 7"),
-        ("echo hello", "returned no machine"),
-        ("exit 0", "returned no machine"),
-    ] {
-        let e = shell(command).synthetic("pu:1").unwrap_err();
-        assert!(matches!(e, MachineError::Reader { .. }) && e.to_string().contains(reported), "{command}: {e}");
-    }
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-    let e = TopologyReader::new("/no/such/program", [""; 0]).synthetic("pu:1").unwrap_err();
-    assert!(e.to_string().contains("cannot start /no/such/program"), "{e}");
+    TopologyReader::new("sh", ["-c", command])
 }
 
 #[test]

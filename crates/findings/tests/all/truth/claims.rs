@@ -163,8 +163,8 @@ pub fn cost_of_distance_by_chance(draws: &mut Draws, memories: usize, loads: usi
         }
     }
     let placed = |client: usize| PlannedPlacement {
-        client: vec![vec![client]],
-        server: vec![vec![0]],
+        client: vec![(client as u32).into()],
+        server: vec![0.into()],
         ..PlannedPlacement::default()
     };
     let mut made = results("best", trials);

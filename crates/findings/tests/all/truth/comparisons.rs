@@ -106,7 +106,7 @@ pub fn failing(draws: &mut Draws, from: Origin) -> Comparison {
 pub fn probed(draws: &mut Draws) -> Comparison {
     let mut made = runs(draws, Origin::OneRun, (8, Shape::Normal), 1.0, 0.0);
     for results in made.iter_mut().flatten() {
-        results.study_toml = Some("question = \"best\"\n[sampling]\nprobe = \"chain\"\n".to_owned());
+        results.study_toml = Some("question = \"best\"\n[sampling]\nprobe = \"chain\"\n".to_owned().into());
         for trial in &mut results.trials {
             let reading = 80.0 * (0.02 * draws.normal()).exp();
             trial.samples[0].covariates = [(Probe::Chain.covariate().to_owned(), reading)].into();

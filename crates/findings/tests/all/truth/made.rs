@@ -168,7 +168,7 @@ pub fn study(rng: &mut Draws, kind: Kind, question: Option<&str>) -> Results {
         trials.push(record);
     }
     let made = results("", trials);
-    Results { study_toml: question.map(|words| format!("question = {words:?}")), ..made }
+    Results { study_toml: question.map(|words| format!("question = {words:?}").into()), ..made }
 }
 
 /// One study whose blocks take turns on machines with these levels, each of which drifts by itself.

@@ -8,7 +8,7 @@ use super::super::interrupt::{self, unless_interrupted};
 use super::super::output::{note, quoted_path, time};
 use super::super::study_file::MeasuredArgs;
 use super::super::{Exit, Problem, trust};
-use super::request::{BEGIN, BisectRequest, BuildBy, MOST, PLACE, no_bisection};
+use super::request::{BEGIN, BisectRequest, BuildBy, MOST, PLACE, SCHEMA, no_bisection};
 use super::search::{End, Search, Spent};
 use super::{git, view};
 use crate::state::whole_path;
@@ -122,7 +122,7 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
         if let Some(by) = &request.build {
             git::believed(&by.repository, trust::whose(args.trust))?;
         }
-        let spent = Search::of(&request, &folder, &Machine::this()?, &args.options())?.state()?.spent();
+        let spent = Search::of(&request, &folder, &Machine::this()?, &args.options())?.state()?.spent;
         if !is_wanted(&request, spent, args)? {
             return Ok(Exit::Interrupted);
         }
@@ -181,7 +181,7 @@ fn request(args: &BisectArgs) -> Result<BisectRequest, Problem> {
         false => study.clone(),
     });
     let mut request = BisectRequest {
-        schema: BisectRequest::schema(),
+        schema: SCHEMA,
         line,
         build,
         study,

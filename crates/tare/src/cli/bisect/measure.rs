@@ -1,7 +1,7 @@
 //! Pairs of trials of two builds: each combination of two builds has a results directory, to which pairs are added.
 
 use super::super::ab_sides::{self, pair_line};
-use super::super::execution::{RunOptions, begun_before, begun_in, execute, room_for_data};
+use super::super::execution::{RunOptions, begun_at, begun_in, execute, room_for_data};
 use super::super::interrupt::unless_interrupted;
 use super::super::output::{note, quoted_path};
 use super::super::run_listener::RoundListener;
@@ -144,9 +144,7 @@ impl Bench<'_> {
         until: Until,
     ) -> Result<Option<(Study, Plan, Directory)>, Problem> {
         let path = two.folder(self.folder.path());
-        if path.join("plan.json").exists() {
-            let directory = Directory::resume(&path, trust::whose(self.options.trusted))?;
-            let (study, mut plan) = begun_before(&directory)?;
+        if let Some((study, mut plan, directory)) = begun_at(&path, self.options.trusted)? {
             match until {
                 Until::More(more) => {
                     let rule = self.rule(&plan, two, until)?;

@@ -20,7 +20,7 @@ const FILE: &str = "bisect.json";
 /// Largest size of the file that is read, bytes.
 const LARGEST: u64 = 64 << 20;
 /// The schema version that this program writes and the only one that it reads.
-const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 1;
 /// The most commits or builds of one bisection: every step examines each of them again.
 pub const MOST: usize = 10_000;
 /// What to do if a bisection cannot be resumed.
@@ -71,10 +71,6 @@ pub struct BuildBy {
 }
 
 impl BisectRequest {
-    pub const fn schema() -> u32 {
-        SCHEMA
-    }
-
     /// Writes the request into the bisection's directory, atomically.
     pub fn write(&self, folder: &Folder) -> Result<(), Problem> {
         Ok(folder.write(FILE, output::pretty(self)?.as_bytes())?)

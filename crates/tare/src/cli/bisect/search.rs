@@ -254,7 +254,7 @@ pub struct State {
     pub found: Bisection,
     next: Next,
     pair_s: f64,
-    spent: Spent,
+    pub spent: Spent,
 }
 
 /// Seconds that a bisection has used so far.
@@ -265,10 +265,6 @@ pub struct Spent {
 }
 
 impl State {
-    pub fn spent(&self) -> Spent {
-        self.spent
-    }
-
     /// Seconds that will have been spent after the next step, without its builds.
     fn next_s(&self) -> f64 {
         self.found.elapsed_s + self.pair_s * BATCH as f64

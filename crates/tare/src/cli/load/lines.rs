@@ -4,14 +4,15 @@ use super::oltp_args::{LoadArgs, ReportArgs};
 use super::request::LoadRequest;
 use crate::cli::{Exit, Problem, interrupt, output, run_listener};
 use crate::run::Stop;
+use crate::trial::server_start::Filling;
 use serde::Serialize;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 use tare_drive::workload::oltp::OltpSettings;
 use tare_drive::workload::sessions::{InvalidSample, Outage, Pace, Reconnect, judge};
-use tare_drive::workload::{self, AnyLoad, Progress};
+use tare_drive::workload::{self, AnyLoad, Filled, Progress};
 use tare_load::{Distribution, Interval, Intervals, RunPhase, Sample};
 use tare_text::{count, object};
 
@@ -185,34 +186,16 @@ pub(crate) fn filled(
     all: Option<u64>,
     fill: impl FnOnce(&GoOn<'_>) -> Result<(), Problem>,
 ) -> Result<Exit, Problem> {
-    let interrupted = interrupt::flag()?;
-    let rows = Rows { began: Instant::now(), added: AtomicU64::new(0), reported: AtomicU64::new(0), all };
-    fill(&|added| {
-        rows.add(added);
-        if interrupted.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
-    let (seconds, added) = (rows.began.elapsed().as_secs_f64(), rows.added.into_inner());
-    output::note(&format!("{of}, {added} rows in {seconds:.1} s"));
-    prepared(added, rows.began, json)
-}
-
-/// Counts rows as they are added and prints the count from time to time.
-struct Rows {
-    began: Instant,
-    added: AtomicU64,
-    reported: AtomicU64,
-    /// The final number of rows, if known.
-    all: Option<u64>,
-}
-
-impl Rows {
-    fn add(&self, rows: u64) {
-        let sum = self.added.fetch_add(rows, Ordering::Relaxed) + rows;
-        let times = self.began.elapsed().as_secs() / EVERY_S;
-        if self.reported.fetch_max(times, Ordering::Relaxed) < times {
-            output::note(&format!("{} after {} s", run_listener::filled_rows(sum, self.all), times * EVERY_S));
+    let report = |Filled { rows, of, seconds }: Filled| {
+        if seconds > 0 {
+            output::note(&format!("{} after {seconds} s", run_listener::filled_rows(rows, of)));
         }
-    }
+    };
+    let filling = Filling::begun(all, EVERY_S, interrupt::flag()?, &report);
+    fill(&|rows| filling.added(rows))?;
+    let (began, rows) = (filling.began, filling.rows.into_inner());
+    output::note(&format!("{of}, {rows} rows in {:.1} s", began.elapsed().as_secs_f64()));
+    prepared(rows, began, json)
 }
 
 #[cfg(test)]

@@ -11,8 +11,9 @@ use crate::trial::{running, samples};
 use tare_drive::capture::interference::OthersSeen;
 use tare_drive::sut::{SharedAffinities, SutWatch, SystemUnderTest, WatchSettings};
 use tare_drive::workload::sessions::Reconnect;
-use tare_drive::workload::{self, AnyLoad, Driven, LoadContext, ServerAt, TrialSize};
+use tare_drive::workload::{self, AnyLoad, Driven, LoadContext, ServerAt};
 use tare_engine::Spinning;
+use tare_study::plan::estimate::counts;
 use tare_topology::{Machine, ResolvedPlacement};
 
 /// Measures the requested load and prints the result.
@@ -75,7 +76,7 @@ fn no_sample() -> Problem {
 /// Drives one sample with the code of a trial, which binds threads, watches them and verifies their placement.
 /// Affinities are restored on every return, and after kill -9 by the next start.
 fn drive(request: &LoadRequest<'_>, prompt: &dyn workload::Host) -> Result<Driven, Problem> {
-    let LoadRequest { args, engine, target, .. } = request;
+    let LoadRequest { engine, target, .. } = request;
     let (placement, threads, seed) = (placement(request)?, request.threads(), request.sampling.seed);
     let spinning = request.settings.client.spin.then(Spinning::default);
     let watch = WatchSettings {
@@ -100,14 +101,7 @@ fn drive(request: &LoadRequest<'_>, prompt: &dyn workload::Host) -> Result<Drive
         server_at: ServerAt::of(&target.address),
         threads,
         seed,
-        counts: TrialSize {
-            samples: 1,
-            warmup_s: args.warmup_s(),
-            sample_s: args.sample_s(),
-            extra: false,
-            threads,
-            cpus: std::thread::available_parallelism().map_or(1, usize::from),
-        },
+        counts: counts(&request.settings, &request.sampling),
         settle: &workload::Settle::default(),
         turns: None,
         settled: None,

@@ -40,7 +40,7 @@ pub(crate) struct LoadRequest<'a> {
     pub engine: &'static dyn Engine,
     pub target: ConnectTarget,
     pub settings: Settings,
-    /// Provides the seed; durations come from the options instead.
+    /// One sample with the seed and the durations of the options.
     pub sampling: Sampling,
     pub places: Places,
     made: MadeStudy,
@@ -55,6 +55,7 @@ impl<'a> LoadRequest<'a> {
         values.extend(args.keys.values().iter().filter(|(_, key, _)| !TIMES.contains(key)).cloned());
         let made = MadeStudy { name: "load", origin: "tare load", question: None, values, factors: Vec::new() };
         let (settings, sampling) = made.settings()?;
+        let sampling = Sampling { samples: 1, warmup_s: args.warmup_s(), sample_s: args.sample_s(), ..sampling };
         let login = settings.engine.running.login(server.password()?);
         let target = target_of(login, engine).map_err(|e| match e {
             EngineError::NoAddress { .. } => e.into(),

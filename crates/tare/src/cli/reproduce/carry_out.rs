@@ -3,7 +3,7 @@
 use super::predict::{On, plan, testable};
 use super::view;
 use crate::cli::beforehand::Outlook;
-use crate::cli::execution::{RunOptions, begun_before, begun_in, execute, host, read_begun, room_for_data};
+use crate::cli::execution::{RunOptions, begun_at, begun_in, execute, host, read_begun, room_for_data};
 use crate::cli::interrupt::unless_interrupted;
 use crate::cli::output::{duration, note, quoted_path};
 use crate::cli::run_listener::TerminalListener;
@@ -196,13 +196,9 @@ fn picture(predictions: &Predictions, all: &[Claimed], out: &Path, trusted: bool
 
 /// Runs the rest of an experiment; returns whether it is complete.
 fn experiment(predicted: &Predicted, path: &Path, on: On<'_>, trusted: bool) -> Result<bool, Problem> {
-    let (study, plan, directory) = match path.join("plan.json").exists() {
-        true => {
-            let directory = Directory::resume(path, trust::whose(trusted))?;
-            let (study, plan) = begun_before(&directory)?;
-            (study, plan, directory)
-        }
-        false => begin(predicted, path, on, trusted)?,
+    let (study, plan, directory) = match begun_at(path, trusted)? {
+        Some(begun) => begun,
+        None => begin(predicted, path, on, trusted)?,
     };
     let options = RunOptions::of(false, trusted);
     let mut listener = TerminalListener::new(&plan, study.sampling.attempts);

@@ -109,7 +109,7 @@ fn trials_without_attempts_left_are_not_advised_to_be_resumed() {
     let of =
         |results: &tare_results::Results| summarize(results).warnings.into_iter().find(|line| line.contains("planned"));
     assert!(of(&results).unwrap().contains("1 of 30 planned trials has no usable result: `tare run --resume"));
-    results.study_toml = Some("[sampling]\nattempts = 2\n".to_owned());
+    results.study_toml = Some("[sampling]\nattempts = 2\n".to_owned().into());
     let last = results.plan.as_ref().unwrap().trials.last().unwrap().clone();
     let mut failed = results.trials[0].clone();
     (failed.trial, failed.attempt, failed.outcome) = (last.trial, 1, tare_results::schema::Outcome::Failed);

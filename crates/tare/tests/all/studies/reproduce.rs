@@ -164,7 +164,7 @@ fn the_ladder_of_nodes_has_clients_and_threads_for_nodes_of_any_size() {
     let scaled = |name: &str, machine: &str| {
         let experiment = chosen(&all().unwrap(), name).unwrap().remove(0);
         let found = fitted(experiment, &Machine::synthetic(machine).unwrap());
-        let levels = found.claims.iter().flat_map(|claim| std::iter::once(&claim.a).chain(&claim.b));
+        let levels = found.claims.iter().flat_map(Claim::sides);
         let threads: BTreeSet<String> = levels.map(|levels| levels["threads"].clone()).collect();
         (found.set.last().unwrap().clone(), threads.into_iter().collect::<Vec<_>>().join(" "))
     };

@@ -71,7 +71,7 @@ fn hostile_machine_files_and_descriptions_are_refused_within_seconds() {
     }
     let began = Instant::now();
     for description in ["node:4000 core:4000 pu:4000", "pu:4294967295"] {
-        assert!(reader().within(Duration::from_secs(1)).synthetic(description).is_err(), "{description}");
+        assert!(reader().synthetic(description).is_err(), "{description}");
     }
     assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
 }
