@@ -1,6 +1,6 @@
 //! An engine without a database, for tests. It shows what an engine must implement, and that one line registers it.
 
-use crate::contract::dialect::{Collation, Dialect, Identity, Index, Scan};
+use crate::contract::dialect::{Collation, Dialect, Identity};
 use crate::contract::server::Fill;
 use crate::{
     Binary, ConnectTarget, DataDirectory, Engine, EngineError, Footprint, Param, PrepareRequest, Server, Session,
@@ -37,10 +37,6 @@ impl Dialect for FakeDialect {
 
     fn year(&self, column: &str) -> String {
         format!("YEAR OF {column}")
-    }
-
-    fn scans(&self, _: &str, _: &str, _: &[Index<'_>]) -> Vec<Scan> {
-        Vec::new()
     }
 
     fn read_all(&self, _: &mut dyn Session) -> Result<usize, SqlError> {

@@ -133,6 +133,17 @@ fn is_out_of_time(verdict: &Result<ServerCertVerified, Error>) -> bool {
     matches!(wrong, Expired | ExpiredContext { .. } | NotValidYet | NotValidYetContext { .. })
 }
 
+impl Believe {
+    /// If any certificate is accepted, verifying a signature made with it adds nothing; and certificates of version 1,
+    /// which the manuals of both servers create, could not be parsed for it.
+    fn signed(
+        &self,
+        verify: impl FnOnce(&WebPkiSupportedAlgorithms) -> Result<HandshakeSignatureValid, Error>,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        if self.chain.is_some() { verify(&self.algorithms) } else { Ok(HandshakeSignatureValid::assertion()) }
+    }
+}
+
 impl ServerCertVerifier for Believe {
     fn verify_server_cert(
         &self,
@@ -168,12 +179,7 @@ impl ServerCertVerifier for Believe {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        match self.chain {
-            Some(_) => verify_tls12_signature(message, certificate, signed, &self.algorithms),
-            // If any certificate is accepted, verifying a signature made with it adds nothing; and certificates of
-            // version 1, which the manuals of both servers create, could not be parsed for it.
-            None => Ok(HandshakeSignatureValid::assertion()),
-        }
+        self.signed(|known| verify_tls12_signature(message, certificate, signed, known))
     }
 
     fn verify_tls13_signature(
@@ -182,10 +188,7 @@ impl ServerCertVerifier for Believe {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        match self.chain {
-            Some(_) => verify_tls13_signature(message, certificate, signed, &self.algorithms),
-            None => Ok(HandshakeSignatureValid::assertion()),
-        }
+        self.signed(|known| verify_tls13_signature(message, certificate, signed, known))
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

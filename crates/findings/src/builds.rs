@@ -1,8 +1,5 @@
 //! Two builds side by side: the ratio at each point, which symbols and locks changed, and the kinds of loads by which
-//! results are published.
-//!
-//! Kinds of loads by which results are published: from the names of sysbench's workloads, or, for a file of
-//! statements, from the file.
+//! results are published, from the names of sysbench's workloads or from a file of statements.
 
 use super::captures::{self, Profiled, mean_of, shares};
 use super::collect::{self, ConditionTrials, by_block};
@@ -194,17 +191,20 @@ fn changed(pair: &Pair<'_, '_>, results: &Results, what: Profiled) -> Vec<Change
     changed
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, strum::Display)]
 #[serde(rename_all(serialize = "snake_case", deserialize = "kebab-case"))]
+#[strum(serialize_all = "lowercase")]
 pub enum Group {
     Point,
     /// Ranges whose rows are read unchanged.
     Range,
     /// Ranges whose sums, counts or sorted rows are read.
+    #[strum(serialize = "aggregated range")]
     AggregatedRange,
     Write,
     /// Everything else, including mixtures.
     #[serde(rename(deserialize = "mixed"))]
+    #[strum(serialize = "mixed")]
     Other,
 }
 
@@ -215,16 +215,6 @@ impl Group {
             "select_random_ranges" => Self::AggregatedRange,
             "write_only" | "update_index" | "update_non_index" | "insert" | "delete" | "bulk_insert" => Self::Write,
             _ => Self::Other,
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Point => "point",
-            Self::Range => "range",
-            Self::AggregatedRange => "aggregated range",
-            Self::Write => "write",
-            Self::Other => "mixed",
         }
     }
 }

@@ -1,7 +1,6 @@
-//! Confidence levels of intervals and verdicts with the error budget of one study, and the JSON form of intervals.
-//!
-//! JSON form of intervals: the two fields `ci_low` and `ci_high` alongside their estimate, null if there is no
-//! interval. Scripts of users depend on these names.
+//! Confidence levels of intervals and verdicts with the error budget of one study, and the JSON form of intervals: the
+//! two fields `ci_low` and `ci_high` alongside their estimate, null if there is no interval. Scripts of users depend on
+//! these names.
 
 use serde::{Serialize, Serializer};
 use tare_stats::{Estimate, Interval};

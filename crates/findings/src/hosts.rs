@@ -5,6 +5,7 @@
 use super::collect::ConditionTrials;
 use super::composite::Composite;
 use super::confidence::{self, CONFIDENCE};
+use super::differences::{Difference, What};
 use serde::Serialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use tare_results::Results;
 use tare_results::schema::{Environment, TrialRecord};
 use tare_stats::machines::{self, Odd};
 use tare_stats::{Groups, Interval};
-use tare_topology::Fingerprint;
+use tare_topology::{Change, Fingerprint};
 
 /// Probability of naming a machine although all are alike, over all machines together: one half of the error rate for
 /// levels, one for spreads.
@@ -23,7 +24,7 @@ const ALIKE: f64 = 0.85;
 
 /// The machines that shared a study. A block never crosses machines, so comparisons of conditions do not contain the
 /// differences between machines.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Hosts {
     pub rows: Vec<HostRow>,
     /// Coefficient of variation between machines, without the variation within them; null below two blocks per
@@ -51,8 +52,11 @@ pub struct HostRow {
     /// Its level would be shown to differ if its blocks were independent, which they do not show.
     #[serde(skip)]
     pub open_level: bool,
-    /// Properties that differ from the first machine.
-    pub differs: Vec<String>,
+    /// What differs from the first machine: its parts, then its names and settings.
+    #[serde(skip)]
+    pub changes: Vec<Change>,
+    #[serde(skip)]
+    pub differences: Vec<Difference>,
 }
 
 #[derive(Default)]
@@ -87,6 +91,9 @@ pub(super) fn hosts(conditions: &[ConditionTrials<'_>], composite: &Composite, r
     let first = results.machines.values().next();
     let rows = found.iter().enumerate().map(|(index, (name, host))| {
         let difference = compared.as_ref().map(|all| &all.differences[index]);
+        let both = first.zip(results.machines.get(*name));
+        let changes =
+            |(a, b): (&Environment, &Environment)| Fingerprint::of(&a.machine).changes(&Fingerprint::of(&b.machine));
         HostRow {
             name: (*name).to_owned(),
             trials: host.trials,
@@ -97,7 +104,8 @@ pub(super) fn hosts(conditions: &[ConditionTrials<'_>], composite: &Composite, r
             odd_level: odd_levels.shown.contains(&index),
             odd_spread: odd_spreads.shown.contains(&index),
             open_level: odd_levels.open == Some(index),
-            differs: first.zip(results.machines.get(*name)).map(|(a, b)| differences(a, b)).unwrap_or_default(),
+            changes: both.map(changes).unwrap_or_default(),
+            differences: both.map(differences).unwrap_or_default(),
         }
     });
     Some(Hosts {
@@ -148,22 +156,13 @@ pub(super) fn without_machines<'v>(
     values.iter().zip(&trials).map(scaled).collect::<Vec<_>>().into()
 }
 
-/// The differences of a second machine, one sentence each.
-fn differences(first: &Environment, second: &Environment) -> Vec<String> {
-    let mut found: Vec<String> = Fingerprint::of(&first.machine)
-        .changes(&Fingerprint::of(&second.machine))
-        .iter()
-        .map(ToString::to_string)
-        .collect();
-    let mut differ = |what: &str, a: &str, b: &str| {
-        if a != b {
-            found.push(format!("{what} {b} in place of {a}"));
-        }
-    };
-    differ("CPU", &first.cpu_model, &second.cpu_model);
-    differ("kernel", &first.kernel, &second.kernel);
-    for (name, value) in first.settings.iter().filter(|(name, _)| *name != "/proc/loadavg") {
-        differ(name, value, second.settings.get(name).map_or("(none)", String::as_str));
-    }
-    found
+/// Names and settings of a first machine that differ on a second one.
+fn differences((first, second): (&Environment, &Environment)) -> Vec<Difference> {
+    let differ = |what: What, a: &str, b: &str| (a != b).then(|| Difference { what, a: a.to_owned(), b: b.to_owned() });
+    let names = [("CPU", &first.cpu_model, &second.cpu_model), ("kernel", &first.kernel, &second.kernel)];
+    let names = names.into_iter().filter_map(|(what, a, b)| differ(What::Machine(Cow::Borrowed(what)), a, b));
+    let settings = first.settings.iter().filter_map(|(name, value)| {
+        differ(What::Setting(name.clone()), value, second.settings.get(name).map_or("", String::as_str))
+    });
+    names.chain(settings).filter(|difference| !difference.what.is_load()).collect()
 }

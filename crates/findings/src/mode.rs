@@ -1,6 +1,7 @@
 //! Modes of the trials of one condition with their cause, and conditions without modes whose mean describes no trial.
 
 use super::confidence::CONFIDENCE;
+use super::places::{Category, Property};
 use serde::Serialize;
 use tare_stats::trials::mean_interval;
 use tare_stats::{Interval, descriptive};
@@ -44,7 +45,7 @@ pub struct Mode {
 /// A recorded covariate that explains which trial belongs to which mode.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModeCause {
-    pub covariate: String,
+    pub covariate: Property,
     pub sides: Vec<ModeSide>,
 }
 
@@ -54,13 +55,17 @@ pub struct ModeSide {
     pub mean: f64,
 }
 
-/// What the two threads of a pair share; a nearer relation is included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What the two threads of a pair share, the nearest first; a nearer relation is included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Shared {
     Pu,
     Core,
     Cache,
     Node,
+}
+
+impl Shared {
+    pub(super) const ALL: [Self; 4] = [Self::Pu, Self::Core, Self::Cache, Self::Node];
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -71,9 +76,9 @@ pub enum InCommon {
         relation: Shared,
         share: f64,
     },
-    /// The word that most of the trials have.
-    Word {
-        word: String,
+    /// The category that most of the trials have.
+    Category {
+        category: Category,
         trials: usize,
         of: usize,
     },

@@ -4,7 +4,7 @@ use super::collect::ConditionTrials;
 use super::confidence::{FURTHER, MODES};
 use super::hosts::host;
 use super::mode::{self, InCommon, Mode, ModeCause, ModeSide, ModesTested, Shared};
-use super::places::{self, FULLEST_NODE, Feature, PAIR_SHARES, PAIRS};
+use super::places::{self, Category, Feature, Property};
 use super::plans::fnv1a;
 use super::rounding::of_histogram;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -175,39 +175,39 @@ fn cause(
     machine: Option<&Machine>,
     rate: f64,
 ) -> Option<ModeCause> {
-    let features: Vec<BTreeMap<String, Feature>> =
-        trials.iter().map(|trial| places::features(trial, machine)).collect();
+    let features: Vec<_> = trials.iter().map(|trial| places::features(trial, machine)).collect();
     let order: Vec<(&str, usize)> = trials.iter().map(|trial| (host(trial), trial.trial)).collect();
     let ranked = association(found, &strata(found, &order), &covariates(&features), PERMUTATIONS, SEED).ok()?;
     let name = &best(&ranked, rate)?.name;
     let centres = tare_stats::modes::means(found, means);
-    let members = |mode: &tare_stats::modes::Mode, name: &str| -> Vec<&Feature> {
-        mode.members.iter().filter_map(|index| features.get(*index)?.get(name)).collect()
+    let in_common = |mode: &tare_stats::modes::Mode, name: &Property| {
+        in_common(mode.members.iter().filter_map(|index| features.get(*index)?.get(name)))
     };
-    let pairs: Vec<Vec<(Shared, f64)>> =
-        found.modes.iter().map(|mode| pair_shares(|share| members(mode, share))).collect();
+    // Mean shares of pairs in the trials of each mode, the nearest relation first.
+    let pairs: Vec<Vec<(Shared, f64)>> = found
+        .modes
+        .iter()
+        .map(|mode| {
+            let mean = |shared| match in_common(mode, &Property::Pairs(shared)) {
+                InCommon::Number(mean) => Some((shared, mean)),
+                _ => None,
+            };
+            Shared::ALL.into_iter().filter_map(mean).collect()
+        })
+        .collect();
     let sides = found.modes.iter().enumerate().zip(centres).map(|((side, mode), centre)| {
-        let in_common = match PAIR_SHARES.iter().any(|(known, _)| known == name) {
-            true => nearness(&pairs, side, name),
-            false => in_common(&members(mode, name)),
+        let in_common = match name {
+            Property::Pairs(shared) => nearness(&pairs, side, *shared),
+            _ => in_common(mode, name),
         };
         ModeSide { in_common, mean: centre }
     });
     Some(ModeCause { covariate: name.clone(), sides: sides.collect() })
 }
 
-/// Mean shares of pairs in the trials of a mode, the nearest relation first.
-fn pair_shares<'f>(values: impl Fn(&str) -> Vec<&'f Feature>) -> Vec<(Shared, f64)> {
-    let mean = |(name, relation): (&str, Shared)| match in_common(&values(name)) {
-        InCommon::Number(mean) => Some((relation, mean)),
-        _ => None,
-    };
-    PAIR_SHARES.into_iter().filter_map(mean).collect()
-}
-
 /// The most informative relation of the pairs of a mode, of all relations in which the modes differ: the nearest that
 /// every pair has, else the widest that none has, else the share that the test named.
-fn nearness(modes: &[Vec<(Shared, f64)>], side: usize, named: &str) -> InCommon {
+fn nearness(modes: &[Vec<(Shared, f64)>], side: usize, named: Shared) -> InCommon {
     let differs = |relation: Shared| {
         let of =
             modes.iter().map(|shares| shares.iter().find(|(known, _)| *known == relation).map(|(_, share)| *share));
@@ -218,54 +218,48 @@ fn nearness(modes: &[Vec<(Shared, f64)>], side: usize, named: &str) -> InCommon 
         modes.get(side).into_iter().flatten().copied().filter(|(relation, _)| differs(*relation)).collect();
     let all = shares.iter().find(|(_, share)| *share >= 1.0 - 1e-9);
     let none = || shares.iter().rev().find(|(_, share)| *share <= 1e-9);
-    let own = || {
-        let (_, relation) = PAIR_SHARES.into_iter().find(|(name, _)| *name == named)?;
-        shares.iter().find(|(known, _)| *known == relation)
-    };
+    let own = || shares.iter().find(|(known, _)| *known == named);
     match all.or_else(none).or_else(own) {
         Some((relation, share)) => InCommon::Pairs { relation: *relation, share: *share },
         None => InCommon::Unknown,
     }
 }
 
-/// The strongest shown association; among equally strong ones, the relation of threads that says most.
-fn best(ranked: &[Association], rate: f64) -> Option<&Association> {
-    let shown: Vec<&Association> = ranked.iter().filter(|found| found.p_adjusted <= rate).collect();
-    let most = shown.iter().map(|found| found.share).fold(0.0, f64::max);
-    let equal = shown.iter().filter(|found| found.share >= most - 1e-9);
-    equal.min_by_key(|found| position_rank(&found.name)).copied()
+/// The strongest shown association; among equally strong ones, the position of threads that says most.
+fn best(ranked: &[Association<Property>], rate: f64) -> Option<&Association<Property>> {
+    let shown = || ranked.iter().filter(|found| found.p_adjusted <= rate);
+    let most = shown().map(|found| found.share).fold(0.0, f64::max);
+    let equal = || shown().filter(|found| found.share >= most - 1e-9);
+    let positions = equal().filter(|found| found.name <= Property::FullestNode);
+    positions.min_by_key(|found| &found.name).or_else(|| equal().next())
 }
 
-/// The positions of threads come before everything else, and nearer relations of pairs before wider ones.
-fn position_rank(name: &str) -> usize {
-    let positions = [PAIRS].into_iter().chain(PAIR_SHARES.map(|(name, _)| name)).chain([FULLEST_NODE]);
-    positions.clone().position(|known| known == name).unwrap_or_else(|| positions.count())
-}
-
-fn in_common(values: &[&Feature]) -> InCommon {
-    let numbers: Vec<f64> =
-        values.iter().filter_map(|f| if let Feature::Number(x) = f { Some(*x) } else { None }).collect();
-    if !numbers.is_empty() {
-        return InCommon::Number(numbers.iter().sum::<f64>() / numbers.len() as f64);
-    }
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+fn in_common<'f>(values: impl Iterator<Item = &'f Feature>) -> InCommon {
+    let (mut numbers, mut categories) = (Vec::new(), Vec::new());
     for value in values {
-        if let Feature::Word(word) = value {
-            *counts.entry(word).or_default() += 1;
+        match value {
+            Feature::Number(number) => numbers.push(*number),
+            Feature::Category(category) => categories.push(category),
         }
     }
-    counts.iter().max_by_key(|(_, count)| **count).map_or(InCommon::Unknown, |(word, count)| InCommon::Word {
-        word: (*word).to_owned(),
-        trials: *count,
-        of: values.len(),
+    if let Some(mean) = descriptive::mean(&numbers) {
+        return InCommon::Number(mean);
+    }
+    let mut counts: Vec<(&Category, usize)> = Vec::new();
+    for category in &categories {
+        match counts.iter_mut().find(|(known, _)| known == category) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((category, 1)),
+        }
+    }
+    counts.into_iter().max_by_key(|(_, count)| *count).map_or(InCommon::Unknown, |(category, trials)| {
+        InCommon::Category { category: category.clone(), trials, of: categories.len() }
     })
 }
 
-/// The recorded covariates of the trials, without those that never vary or that equal an earlier one.
-pub(super) fn covariates(features: &[BTreeMap<String, Feature>]) -> Vec<Covariate> {
-    let mut names: Vec<&String> =
-        features.iter().flat_map(BTreeMap::keys).collect::<BTreeSet<_>>().into_iter().collect();
-    names.sort_by_key(|name| position_rank(name));
+/// The properties of the trials, without those that never vary or that equal an earlier one.
+pub(super) fn covariates(features: &[BTreeMap<Property, Feature>]) -> Vec<Covariate<Property>> {
+    let names: BTreeSet<&Property> = features.iter().flat_map(BTreeMap::keys).collect();
     let mut partitions = BTreeSet::new();
     names
         .into_iter()
@@ -274,13 +268,13 @@ pub(super) fn covariates(features: &[BTreeMap<String, Feature>]) -> Vec<Covariat
             // Every further covariate makes the others less significant. One that never varies explains nothing, and
             // one that divides the trials like an earlier one (for example for each thread of a pair) adds nothing.
             let partition = partition(&values);
-            let is_informative = partition.iter().any(|group| *group > 0) && partitions.insert(partition);
-            is_informative.then(|| Covariate { name: name.clone(), values: as_values(&values) })
+            let is_informative = partition.iter().any(|group| *group > 0) && partitions.insert(partition.clone());
+            is_informative.then(|| Covariate { name: name.clone(), values: as_values(&values, &partition) })
         })
         .collect()
 }
 
-/// How the values divide the trials: numbers by rank, words by first appearance.
+/// How the values divide the trials: numbers by rank, categories by first appearance.
 fn partition(values: &[Option<&Feature>]) -> Vec<usize> {
     let numbers: Vec<f64> = values.iter().filter_map(|value| value.and_then(number)).collect();
     if numbers.len() == values.len() {
@@ -302,24 +296,17 @@ fn partition(values: &[Option<&Feature>]) -> Vec<usize> {
         .collect()
 }
 
-fn as_values(values: &[Option<&Feature>]) -> Values {
+fn as_values(values: &[Option<&Feature>], partition: &[usize]) -> Values {
     if values.iter().flatten().all(|feature| matches!(feature, Feature::Number(_))) {
-        Values::Numeric(values.iter().map(|value| value.and_then(number)).collect())
-    } else {
-        Values::Categorical(values.iter().map(|value| value.and_then(word)).collect())
+        return Values::Numeric(values.iter().map(|value| value.and_then(number)).collect());
     }
+    let groups = values.iter().zip(partition);
+    Values::Categorical(groups.map(|(value, group)| value.map(|_| group.to_string())).collect())
 }
 
 fn number(feature: &Feature) -> Option<f64> {
     match feature {
         Feature::Number(value) => Some(*value),
-        Feature::Word(_) => None,
-    }
-}
-
-fn word(feature: &Feature) -> Option<String> {
-    match feature {
-        Feature::Word(word) => Some(word.clone()),
-        Feature::Number(_) => None,
+        Feature::Category(_) => None,
     }
 }

@@ -132,14 +132,6 @@ fn cpus(planned: &PlannedCondition, side: &str) -> Option<CpuSet> {
     (!set.is_empty()).then_some(set)
 }
 
-/// A location with its CPUs on this machine, for a table's head.
-pub fn place_words(place: &Place) -> String {
-    match &place.cpus {
-        Some(cpus) => format!("{} (CPU {cpus})", place.location),
-        None => place.location.clone(),
-    }
-}
-
 /// Costs are given per this many nanoseconds.
 pub const PER_NS: f64 = 100.0;
 const FEWEST: usize = 4;

@@ -3,10 +3,13 @@
 
 use super::collect::ConditionTrials;
 use super::mode::Shared;
-use serde::Serialize;
+use super::plans;
+use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use tare_cpuset::CpuSet;
 use tare_results::covariate::{self, Covariate, NUMA_HIT, NUMA_MISS, NUMA_OTHER, SERVER_MEMORY};
+use tare_results::metric;
 use tare_results::schema::{PlannedCondition, SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
 use tare_topology::{Machine, MemoryPolicy, Pairing};
 
@@ -87,20 +90,72 @@ fn averaged(mut row: ThreadSummary) -> ThreadSummary {
     row
 }
 
-/// A property of a trial that may explain its mode.
+/// A property of a trial that may explain its result; of properties that explain it equally well, the first says most.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Property {
+    /// The relation of the client and server thread of a single pair.
+    Pair,
+    /// The share of pairs with this relation or a nearer one. With many pairs, hardly two trials are identical, but the
+    /// shares still form groups.
+    Pairs(Shared),
+    /// The share of the clients' and connections' threads on the node that has most of them.
+    FullestNode,
+    /// The CPU on which a thread of a pair ran mostly.
+    MainCpu(ThreadClass, usize),
+    /// The plan of the query of this metric.
+    Plan(String),
+    /// Per sample, of clients' and connections' threads.
+    InvoluntarySwitches,
+    Migrations,
+    /// A recorded covariate.
+    Covariate(String),
+}
+
+impl fmt::Display for Property {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pair => f.write_str("pairs"),
+            Self::Pairs(Shared::Pu) => f.write_str("share of pairs on one PU"),
+            Self::Pairs(Shared::Core) => f.write_str("share of pairs on one core"),
+            Self::Pairs(Shared::Cache) => f.write_str("share of pairs under one cache"),
+            Self::Pairs(Shared::Node) => f.write_str("share of pairs on one node"),
+            Self::FullestNode => f.write_str("share of threads on the fullest node"),
+            Self::MainCpu(class, pair) => write!(f, "{} thread {pair}", class.side()),
+            Self::Plan(metric) => write!(f, "plan of {}", metric::short(metric)),
+            Self::InvoluntarySwitches => f.write_str("involuntary switches per sample"),
+            Self::Migrations => f.write_str("migrations per sample"),
+            Self::Covariate(name) => f.write_str(name),
+        }
+    }
+}
+
+impl Serialize for Property {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq)]
 pub enum Feature {
-    /// A category, such as the CPU of a thread.
-    Word(String),
+    Category(Category),
     Number(f64),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Category {
+    /// Of the CPUs of a client and its server thread.
+    Relation(Pairing),
+    Cpu(usize),
+    /// The short name of a plan.
+    Plan(String),
 }
 
 /// Number of pairs whose CPUs are features: with hundreds, none would be significant after adjustment for their number.
 const PAIRS_NAMED: usize = 8;
 
-/// Possible causes of a trial's result, by name, without anything that is a consequence of it. If the machine is known,
-/// pairs are described by the relation of their CPUs.
-pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<String, Feature> {
+/// Possible causes of a trial's result, without anything that is a consequence of it. If the machine is known, pairs
+/// are described by the relation of their CPUs.
+pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<Property, Feature> {
     let mut features = BTreeMap::new();
     let cpus = main_cpus(trial);
     // CPUs of two hosts have no relation.
@@ -109,49 +164,32 @@ pub fn features(trial: &TrialRecord, machine: Option<&Machine>) -> BTreeMap<Stri
         match relations.as_slice() {
             [] => {}
             [relation] => {
-                let words = format!("client and server thread {}", relation_words(*relation));
-                features.insert(PAIRS.to_owned(), Feature::Word(words));
+                features.insert(Property::Pair, Feature::Category(Category::Relation(*relation)));
             }
             several => features.extend(shares(several)),
         }
         let fullest = machine.and_then(|machine| fullest_node(&cpus, machine));
-        features.extend(fullest.map(|share| (FULLEST_NODE.to_owned(), Feature::Number(share))));
+        features.extend(fullest.map(|share| (Property::FullestNode, Feature::Number(share))));
     }
     for ((class, pair), cpu) in cpus.iter().filter(|((_, pair), _)| *pair < PAIRS_NAMED) {
-        let side = if *class == ThreadClass::Client { "client" } else { "server" };
-        features.insert(format!("{side} thread {pair}"), Feature::Word(format!("mostly on CPU {cpu}")));
+        features.insert(Property::MainCpu(*class, *pair), Feature::Category(Category::Cpu(*cpu)));
     }
-    features.extend(super::plans::features(trial).map(|(name, plan)| (name, Feature::Word(plan))));
-    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
-    for thread in trial.samples.iter().flat_map(|sample| &sample.threads).filter(|t| t.class != ThreadClass::Background)
-    {
-        *sums.entry("migrations").or_default() += thread.migrations as f64;
-        *sums.entry("involuntary switches").or_default() += thread.involuntary_switches as f64;
+    let plan = |plan: &String| Feature::Category(Category::Plan(plans::short(plan)));
+    features.extend(trial.plans.iter().map(|(metric, text)| (Property::Plan(metric.clone()), plan(text))));
+    let threads = || trial.samples.iter().flat_map(|sample| &sample.threads);
+    let of_pairs: Vec<&ThreadRecord> = threads().filter(|t| t.class != ThreadClass::Background).collect();
+    if !of_pairs.is_empty() {
+        let per_sample = |count: fn(&ThreadRecord) -> u64| {
+            let sum: f64 = of_pairs.iter().map(|thread| count(thread) as f64).sum();
+            Feature::Number(sum / trial.sample_count().max(1) as f64)
+        };
+        features.insert(Property::InvoluntarySwitches, per_sample(|thread| thread.involuntary_switches));
+        features.insert(Property::Migrations, per_sample(|thread| thread.migrations));
     }
-    let samples = trial.sample_count().max(1) as f64;
-    for (name, sum) in sums {
-        features.insert(format!("{name} per sample"), Feature::Number(sum / samples));
-    }
-    for (name, mean) in covariate_means(&trial.samples) {
-        features.insert(name, Feature::Number(mean));
-    }
+    let means = covariate_means(&trial.samples).into_iter();
+    features.extend(means.map(|(name, mean)| (Property::Covariate(name), Feature::Number(mean))));
     features
 }
-
-/// Name of the feature with the relation of the client and server thread of a single pair.
-pub const PAIRS: &str = "pairs";
-
-/// Features with the share of pairs that have this relation or a nearer one; the nearest first. With many pairs, hardly
-/// two trials are identical, but the shares still form groups.
-pub(crate) const PAIR_SHARES: [(&str, Shared); 4] = [
-    ("share of pairs on one PU", Shared::Pu),
-    ("share of pairs on one core", Shared::Core),
-    ("share of pairs under one cache", Shared::Cache),
-    ("share of pairs on one node", Shared::Node),
-];
-
-/// Name of the feature with the share of the clients' and connections' threads on the node that has most of them.
-pub const FULLEST_NODE: &str = "share of threads on the fullest node";
 
 /// The most frequent CPU of each paired thread during a trial.
 fn main_cpus(trial: &TrialRecord) -> BTreeMap<(ThreadClass, usize), usize> {
@@ -188,23 +226,21 @@ fn relations(cpus: &BTreeMap<(ThreadClass, usize), usize>, machine: Option<&Mach
         .collect()
 }
 
-/// Shares of the pairs with each relation or a nearer one. If the machine is unknown, only "on one PU" can be
+/// Shares of the pairs with each relation or a nearer one. If the machine is unknown, only those on one PU can be
 /// determined.
-fn shares(relations: &[Pairing]) -> Vec<(String, Feature)> {
-    let distance = |relation: &Pairing| match relation {
-        Pairing::SamePu => 0,
-        Pairing::SmtSibling | Pairing::SameCore => 1,
-        Pairing::SameCache => 2,
-        Pairing::OtherCache | Pairing::SameNode => 3,
-        Pairing::OtherNode | Pairing::None => 4,
+fn shares(relations: &[Pairing]) -> impl Iterator<Item = (Property, Feature)> {
+    let nearest = |relation: &Pairing| match relation {
+        Pairing::SamePu => Some(Shared::Pu),
+        Pairing::SmtSibling | Pairing::SameCore => Some(Shared::Core),
+        Pairing::SameCache => Some(Shared::Cache),
+        Pairing::OtherCache | Pairing::SameNode => Some(Shared::Node),
+        Pairing::OtherNode | Pairing::None => None,
     };
-    let known = if relations.contains(&Pairing::None) { 1 } else { PAIR_SHARES.len() };
-    let share = |within: usize| {
-        let near = relations.iter().filter(|relation| distance(relation) <= within).count();
-        near as f64 / relations.len().max(1) as f64
-    };
-    let named = PAIR_SHARES.iter().enumerate().take(known);
-    named.map(|(within, (name, _))| ((*name).to_owned(), Feature::Number(share(within)))).collect()
+    let known = if relations.contains(&Pairing::None) { 1 } else { Shared::ALL.len() };
+    Shared::ALL.into_iter().take(known).map(move |shared| {
+        let near = relations.iter().filter(|relation| nearest(relation).is_some_and(|own| own <= shared)).count();
+        (Property::Pairs(shared), Feature::Number(near as f64 / relations.len().max(1) as f64))
+    })
 }
 
 /// Share of the paired threads whose CPUs are on the node with most of them; none on a machine with one node.
@@ -232,19 +268,6 @@ pub(crate) fn covariate_means(samples: &[SampleRecord]) -> BTreeMap<String, f64>
         entry.1 += 1;
     }
     sums.into_iter().map(|(name, (sum, n))| (name, sum / n as f64)).collect()
-}
-
-/// The relation of two CPUs as part of a sentence: "on one PU".
-fn relation_words(relation: Pairing) -> &'static str {
-    match relation {
-        Pairing::SamePu => "on one PU",
-        Pairing::SmtSibling | Pairing::SameCore => "on two PUs of one core",
-        Pairing::SameCache => "on two cores under one cache",
-        Pairing::OtherCache => "on two cores of one node, under different caches",
-        Pairing::SameNode => "on two cores of one node",
-        Pairing::OtherNode => "on different nodes",
-        Pairing::None => "on different PUs",
-    }
 }
 
 /// Memory of one node under one condition, means over samples.

@@ -4,7 +4,6 @@ use super::collect::ConditionTrials;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::metric;
-use tare_results::schema::TrialRecord;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct QueryPlans {
@@ -87,15 +86,11 @@ pub(super) fn fnv1a(text: &str) -> u32 {
     text.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Each plan of a trial as a possible explanation of its mode or its slowness.
-pub(super) fn features(trial: &TrialRecord) -> impl Iterator<Item = (String, String)> {
-    trial.plans.iter().map(|(name, plan)| (format!("plan of {}", metric::short(name)), short(plan)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tare_results::schema::{Levels, PlannedTrial, SampleRecord};
+    use crate::places::{Category, Feature, Property, features};
+    use tare_results::schema::{Levels, PlannedTrial, SampleRecord, TrialRecord};
 
     const METRIC: &str = "query_s_q12";
 
@@ -141,6 +136,7 @@ mod tests {
         assert_eq!(uses, [4, 2]);
         assert!(find(&[of("steady", &levels, &steady)]).is_empty(), "one plan is not reported");
         // A jump that coincides with the plan can be explained by it.
-        assert_eq!(features(&jumpy[2]).next(), Some(("plan of Q12".to_owned(), short(index))));
+        let plan = Feature::Category(Category::Plan(short(index)));
+        assert_eq!(features(&jumpy[2], None)[&Property::Plan(METRIC.to_owned())], plan);
     }
 }

@@ -17,8 +17,7 @@ use tare_stats::worth::{Advice, worth};
 /// One probe applied to one metric of one condition.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Weighed {
-    /// `chain`, `spin` or `wakeup`.
-    pub probe: String,
+    pub probe: Probe,
     /// The share of the spread between trials that remains after adjustment, residual over plain; 1 if the probe
     /// explains nothing.
     pub left: f64,
@@ -161,7 +160,7 @@ pub(super) fn weighed(
         let at = || centre(all, metric, probe);
         let adjusted = (adjusts == Some(probe)).then(|| control::mean_at(&arm, at()?, confidence).ok()).flatten();
         Some(Weighed {
-            probe: probe.word().to_owned(),
+            probe,
             left,
             adjusted_mean: adjusted.map(|found| found.value),
             ci: adjusted.and_then(|found| found.ci),

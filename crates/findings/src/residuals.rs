@@ -6,7 +6,7 @@ use super::composite::Composite;
 use super::confidence::{self, CONFIDENCE, FURTHER};
 use super::hosts::host;
 use super::modes::covariates;
-use super::places::{self, Feature, covariate_means};
+use super::places::{self, Property, covariate_means};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::metric;
@@ -172,10 +172,10 @@ pub(super) fn run_order(conditions: &[ConditionTrials<'_>], composite: &Composit
     })
 }
 
-/// A recorded covariate (migrations, steal, layout ...) that correlates with what conditions do not explain.
+/// A property of trials (migrations, steal, layout ...) that correlates with what conditions do not explain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ResidualCause {
-    pub covariate: String,
+    pub covariate: Property,
     /// Share of the variance between trials of the same condition that it explains, 0 to 1.
     pub share: f64,
     /// By permutation within conditions, adjusted over all covariates.
@@ -202,7 +202,7 @@ pub(super) fn causes(conditions: &[ConditionTrials<'_>], machine: Option<&Machin
         return Vec::new();
     }
     let Some((response, groups)) = left_over(&conditions) else { return Vec::new() };
-    let features: Vec<BTreeMap<String, Feature>> =
+    let features: Vec<_> =
         conditions.iter().flat_map(|condition| &condition.ok).map(|trial| places::features(trial, machine)).collect();
     let covariates = covariates(&features);
     let permutations = (SHUFFLES / trials).clamp(FEWEST_PERMUTATIONS, PERMUTATIONS);

@@ -1,8 +1,6 @@
-//! Computes a [`Summary`] from results, and whether a study's question is settled before all of its trials have run.
-//!
-//! Whether a study's question is settled before all of its trials have run: every factor either has a shown effect or
-//! is bounded by a small one, and every pooled step either gives less or hardly less. The error rate is controlled by
-//! the rate of the look alone, so this stopping rule may be arbitrary.
+//! Computes a [`Summary`] from results, and whether a study's question is settled before all of its trials have run:
+//! then every factor either has a shown effect or is bounded by a small one, and every pooled step either gives less or
+//! hardly less. The error rate is controlled by the rate of the look alone, so this stopping rule may be arbitrary.
 
 use super::ab::Ab;
 use super::answer::{self, headline_metric};

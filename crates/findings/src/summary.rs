@@ -91,7 +91,7 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warm_up: Vec<WarmUp>,
     /// The machines side by side, if several ran the study.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip)]
     pub machines: Option<Hosts>,
     #[serde(skip)]
     pub dropped: Option<Dropped>,
@@ -137,7 +137,7 @@ pub struct ProbeRow<'a> {
     /// CoV between trials, mean over the metrics.
     pub between: Option<f64>,
     /// The share of it that remains after adjustment by each probe, mean over the metrics.
-    pub left: Vec<(&'static str, f64)>,
+    pub left: Vec<(Probe, f64)>,
     /// The headline metric adjusted by a probe, if the study asked for it.
     pub adjusted: Option<&'a Weighed>,
 }
@@ -152,8 +152,8 @@ pub fn probe_rows(summary: &Summary) -> Vec<ProbeRow<'_>> {
             .filter(|m| !m.probes.is_empty())
             .collect();
         let left = Probe::ALL.into_iter().filter_map(|probe| {
-            let of = |m: &&MetricSummary| m.probes.iter().find(|w| w.probe == probe.word()).map(|w| w.left);
-            Some((probe.word(), mean(&primary.iter().filter_map(of).collect::<Vec<_>>())?))
+            let of = |m: &&MetricSummary| m.probes.iter().find(|w| w.probe == probe).map(|w| w.left);
+            Some((probe, mean(&primary.iter().filter_map(of).collect::<Vec<_>>())?))
         });
         (primary.len(), mean(&primary.iter().filter_map(|m| m.between_cov).collect::<Vec<_>>()), left.collect())
     };

@@ -61,6 +61,11 @@ impl Scale {
         Self::new(unit, middles.map(largest).fold(0.0, f64::max), 4)
     }
 
+    /// A name with the unit of its figures: `tps, k/s`.
+    pub(crate) fn with_unit(&self, name: &str) -> String {
+        if self.unit.is_empty() { name.to_owned() } else { format!("{name}, {}", self.unit) }
+    }
+
     /// The number without its unit, for a column with the unit in its head.
     pub fn number(&self, value: f64) -> String {
         let scaled = value / self.divisor;

@@ -8,6 +8,7 @@ use tare_findings::compare::{Comparison, ManyComparison};
 use tare_findings::condition::ConditionSummary;
 use tare_findings::find::Find;
 use tare_findings::history::{ChangedFact, History, MetricHistory};
+use tare_findings::hosts::Hosts;
 use tare_findings::relative::RelativeTable;
 use tare_findings::summary::Summary;
 use tare_findings::why::{Cause, Proof, Times, Trial, Why};
@@ -24,12 +25,29 @@ pub fn summary(summary: &Summary, results: &Results) -> impl Serialize {
         conditions: summary.conditions.iter().map(condition).collect::<Vec<_>>(),
         #[serde(flatten)]
         summary,
+        #[serde(flatten)]
+        machines: summary.machines.as_ref().map(|hosts| object! { machines: machines(hosts) }),
         answer,
         reading,
         further_reading: words::further(summary, results),
         warnings: words::warnings_in_full(summary, results),
         #[serde(flatten)]
         relative: RelativeTable::of(summary).map(|relative| object! { relative }),
+    }
+}
+
+fn machines(hosts: &Hosts) -> impl Serialize {
+    let row = |row| {
+        object! {
+            #[serde(flatten)]
+            row,
+            differs: words::differs(row),
+        }
+    };
+    object! {
+        rows: hosts.rows.iter().map(row).collect::<Vec<_>>(),
+        between_cov: hosts.between_cov,
+        within_cov: hosts.within_cov,
     }
 }
 

@@ -282,7 +282,7 @@ pub(crate) fn segments(line: &MetricHistory) -> Table<'static> {
 pub(crate) fn load_groups(table: &RelativeTable) -> Table<'_> {
     let row = |of: &GroupRatios| {
         let figures = [of.mean, of.least, of.most].map(|ratio| format!("{ratio:.2}"));
-        let named = cells![of.group.name(), &of.column, of.loads];
+        let named = cells![of.group, &of.column, of.loads];
         named.into_iter().chain(figures.into_iter().map(Cell::from)).collect()
     };
     let heads = vec![L("group"), L(&table.factor), R("loads"), R("mean"), R("least"), R("most")];

@@ -1,11 +1,6 @@
-//! Limits on conditions, trials, lists and texts of a record, and the range of its numbers: servers and logs may
-//! produce any amount, and every reader must be able to hold it.
-//!
-//! Limits on conditions, trials, and texts of a record: servers and logs may produce any amount of text, and every
-//! reader has to handle a record.
-//!
-//! Maximum lengths of lists: longer than any that is written, and short enough for every reader; and the range of
-//! times. `list_limits` assigns them to fields.
+//! Limits on conditions, trials, lists and texts of a record, and the range of its times: servers and logs may produce
+//! any amount, and every reader must be able to hold it. Limits of lists are longer than any that is written;
+//! `list_limits` assigns them to fields.
 
 use super::schema::TrialRecord;
 use std::fmt;

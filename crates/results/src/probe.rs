@@ -3,10 +3,12 @@
 use serde::Serialize;
 use std::fmt;
 use std::str::FromStr;
+use strum::{Display, EnumString};
 
 /// What a probe measures, alongside each sample and on its own PUs while the server is idle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Display, EnumString)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Probe {
     /// Dependent loads from memory.
     Chain,
@@ -18,14 +20,6 @@ pub enum Probe {
 impl Probe {
     /// All of them, in the order of tables.
     pub const ALL: [Self; 3] = [Self::Chain, Self::Spin, Self::Wakeup];
-
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Chain => "chain",
-            Self::Spin => "spin",
-            Self::Wakeup => "wakeup",
-        }
-    }
 
     /// The covariate that it is recorded as, nanoseconds.
     pub const fn covariate(self) -> &'static str {
@@ -73,22 +67,19 @@ impl FromStr for ProbeUse {
             "off" => Ok(Self::Off),
             "record" => Ok(Self::Record),
             "auto" => Ok(Self::Auto),
-            word => {
-                let probe = Probe::ALL.into_iter().find(|probe| probe.word() == word);
-                probe.map(Self::AdjustBy).ok_or_else(|| "off, record, auto, chain, spin or wakeup".to_owned())
-            }
+            word => word.parse().map(Self::AdjustBy).map_err(|_| "off, record, auto, chain, spin or wakeup".to_owned()),
         }
     }
 }
 
 impl fmt::Display for ProbeUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Off => "off",
-            Self::Record => "record",
-            Self::Auto => "auto",
-            Self::AdjustBy(probe) => probe.word(),
-        })
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Record => f.write_str("record"),
+            Self::Auto => f.write_str("auto"),
+            Self::AdjustBy(probe) => probe.fmt(f),
+        }
     }
 }
 

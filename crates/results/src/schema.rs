@@ -22,6 +22,7 @@ use super::search::SearchRecord;
 use super::server::{ServerRecord, SettledRecord};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use strum::Display;
 use tare_cpuset::CpuSet;
 use tare_topology::Machine;
 
@@ -53,8 +54,9 @@ impl AppliedSetting {
     }
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ThreadClass {
     #[default]
     Client,
@@ -63,6 +65,17 @@ pub enum ThreadClass {
     Connection,
     /// Belongs to the server but to no connection (log writer, purge ...).
     Background,
+}
+
+impl ThreadClass {
+    /// What a thread with a connection belongs to, client or server; otherwise its class.
+    pub fn side(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Connection => "server",
+            Self::Background => "background",
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -363,8 +376,9 @@ pub struct Environment {
     pub machine: Machine,
 }
 
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, Display)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Outcome {
     /// Measured, and everything requested was verified.
     #[default]

@@ -2,6 +2,7 @@
 //! permutation: no distribution is assumed, and a covariate that differs in every trial explains nothing.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -30,9 +31,9 @@ pub enum Values {
 
 /// A covariate with its name.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Covariate {
-    /// The name used in reports.
-    pub name: String,
+pub struct Covariate<N = String> {
+    /// Its name, or another value that identifies it.
+    pub name: N,
     /// One value per trial.
     pub values: Values,
 }
@@ -49,9 +50,9 @@ pub enum Shape {
 
 /// How well one covariate explains the response.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Association {
+pub struct Association<N = String> {
     /// Name of the covariate.
-    pub name: String,
+    pub name: N,
     /// Share of the response's variance within groups that the covariate explains, 0 to 1. It includes what is
     /// explained by chance: judge by the p-value.
     pub share: f64,
@@ -71,15 +72,15 @@ pub struct Association {
 ///
 /// # Errors
 /// [`Error::Mismatch`] when groups, strata or a covariate differ in length from the response, [`Error::NotFinite`].
-pub fn explain(
+pub fn explain<N: Clone + Display>(
     response: &[f64],
     groups: &[usize],
     strata: &[usize],
-    covariates: &[Covariate],
+    covariates: &[Covariate<N>],
     shape: Shape,
     permutations: usize,
     seed: u64,
-) -> Result<Vec<Association>, Error> {
+) -> Result<Vec<Association<N>>, Error> {
     all_finite("response", response)?;
     same_length("groups", response.len(), groups.len())?;
     same_length("strata", response.len(), strata.len())?;
@@ -169,14 +170,14 @@ pub fn neighbours<P: Ord + Copy>(order: &[P]) -> Vec<usize> {
     strata
 }
 
-fn associate(
+fn associate<N: Clone>(
     response: &[f64],
     blocks: &Blocks<'_>,
-    covariate: &Covariate,
+    covariate: &Covariate<N>,
     shape: Shape,
     permutations: usize,
     rng: &mut Xoshiro256PlusPlus,
-) -> Association {
+) -> Association<N> {
     let (trials, known) = known(&covariate.values, blocks, shape);
     let [groups, members] = blocks.members(&trials);
     let mut y: Vec<f64> = trials.iter().map(|&i| response[i]).collect();
@@ -345,7 +346,8 @@ mod tests {
             explain(&y, &[0; 5], &[0; 5], &[categorical("node", &["0", "0", "1", "1", ""])], Shape::Linear, 99, 1);
         let node = &found.unwrap()[0];
         assert_eq!((node.trials, node.share), (4, 1.0));
-        assert!(explain(&y, &[0; 4], &[0; 4], &[], Shape::Linear, 9, 1).is_err());
+        let none: [Covariate; 0] = [];
+        assert!(explain(&y, &[0; 4], &[0; 4], &none, Shape::Linear, 9, 1).is_err());
         assert!(explain(&y, &[0; 5], &[0; 5], &[numeric("x", &[1.0])], Shape::Linear, 9, 1).is_err());
     }
 }

@@ -7,6 +7,7 @@ use crate::descriptive::{mean, median};
 use crate::error::Error;
 use crate::mode_limits::{THREE, TWO};
 use crate::serial::run_order;
+use std::fmt::Display;
 
 /// Fewest trials in a mode.
 const FEWEST: usize = 3;
@@ -240,13 +241,13 @@ pub fn strata<P: Ord + Copy>(found: &Modes, order: &[P]) -> Vec<usize> {
 ///
 /// # Errors
 /// As [`explain`].
-pub fn association(
+pub fn association<N: Clone + Display>(
     found: &Modes,
     strata: &[usize],
-    covariates: &[Covariate],
+    covariates: &[Covariate<N>],
     permutations: usize,
     seed: u64,
-) -> Result<Vec<Association>, Error> {
+) -> Result<Vec<Association<N>>, Error> {
     let response = places(found);
     let alone = vec![0; response.len()];
     explain(&response, &alone, strata, covariates, Shape::Threshold, permutations, seed)
@@ -329,9 +330,9 @@ mod tests {
         let found = detect(&LUCK).unwrap();
         let text = |v: &[&str]| Values::Categorical(v.iter().map(|s| Some((*s).to_string())).collect());
         let covariates = [
-            Covariate { name: "client node".into(), values: text(&["0", "1", "0", "1", "0", "1", "0", "1", "0"]) },
-            Covariate { name: "server node".into(), values: text(&["0", "1", "0", "0", "1", "1", "0", "1", "0"]) },
-            Covariate { name: "trial".into(), values: Values::Numeric((0..9).map(|i| Some(f64::from(i))).collect()) },
+            Covariate { name: "client node", values: text(&["0", "1", "0", "1", "0", "1", "0", "1", "0"]) },
+            Covariate { name: "server node", values: text(&["0", "1", "0", "0", "1", "1", "0", "1", "0"]) },
+            Covariate { name: "trial", values: Values::Numeric((0..9).map(|i| Some(f64::from(i))).collect()) },
         ];
         let named = association(&found, &[0; 9], &covariates, 1999, 1).unwrap();
         assert_eq!(named[0].name, "server node");

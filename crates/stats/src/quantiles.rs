@@ -1,8 +1,6 @@
-//! Distributions for tests and intervals: quantiles and tails for any positive degrees of freedom, the studentised
-//! range, and sums of independent variances.
-//!
-//! The studentised range: the largest difference of k means divided by its standard error, for simultaneous tests of
-//! all pairs (Tukey 1953).
+//! Distributions for tests and intervals: quantiles and tails for any positive degrees of freedom, sums of independent
+//! variances, and the studentised range: the largest difference of k means divided by its standard error, for
+//! simultaneous tests of all pairs (Tukey 1953).
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 

@@ -250,11 +250,11 @@ pub(crate) fn misplaced(threads: &[Watched], records: &[ThreadRecord]) -> Option
         if thread.class == ThreadClass::Background && record.allowed_cpus.is_empty() {
             return None; // helpers of a server come and go
         }
-        let who = || format!("{} thread {} ({})", side(thread.class), thread.thread.tid, record.name);
+        let who = || format!("{} thread {} ({})", thread.class.side(), thread.thread.tid, record.name);
         let now = &record.allowed_cpus;
         if now.is_empty() {
             // Its name is gone too.
-            let (side, tid) = (side(thread.class), thread.thread.tid);
+            let (side, tid) = (thread.class.side(), thread.thread.tid);
             let why = match thread.class {
                 ThreadClass::Client => "",
                 _ => ": the server ended, or closed the connection",
@@ -271,14 +271,6 @@ pub(crate) fn misplaced(threads: &[Watched], records: &[ThreadRecord]) -> Option
         let outside = record.seen_cpus.keys().find(|cpu| !requested.iter().any(|a| a as usize == **cpu))?;
         Some(format!("{} was bound to CPUs {requested} and was seen on CPU {outside}", who()))
     })
-}
-
-fn side(class: ThreadClass) -> &'static str {
-    match class {
-        ThreadClass::Client => "client",
-        ThreadClass::Connection => "server",
-        ThreadClass::Background => "background",
-    }
 }
 
 #[cfg(test)]

@@ -215,12 +215,10 @@ impl Usage {
 
 /// CPU migrations and context switches by class of thread.
 pub(super) fn switches(threads: &[ThreadRecord]) -> BTreeMap<String, f64> {
-    let classes =
-        [(ThreadClass::Client, "client"), (ThreadClass::Connection, "server"), (ThreadClass::Background, "background")];
     let mut found = BTreeMap::new();
-    for (class, name) in classes {
+    for class in [ThreadClass::Client, ThreadClass::Connection, ThreadClass::Background] {
         let of_class = || threads.iter().filter(move |t| t.class == class);
-        let mut add = |what: &str, sum: u64| found.insert(format!("{name}_{what}"), sum as f64);
+        let mut add = |what: &str, sum: u64| found.insert(format!("{}_{what}", class.side()), sum as f64);
         add("migrations", of_class().map(|t| t.migrations).sum());
         add("voluntary_switches", of_class().map(|t| t.voluntary_switches).sum());
         add("involuntary_switches", of_class().map(|t| t.involuntary_switches).sum());

@@ -3,7 +3,7 @@
 use crate::sut::Surroundings;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use tare_load::{Sample, Slice, Stall};
+use tare_load::{Latencies, Sample, Slice, Stall};
 use tare_results::latencies::LATENCIES;
 use tare_results::metric::{self, Named};
 use tare_results::schema::AppliedSetting;
@@ -71,10 +71,22 @@ impl Measured {
         let name = format!("slice_{number:02}");
         self.covariates.insert(format!("{name}_asked_per_s"), slice.rate);
         self.covariates.insert(format!("{name}_done_per_s"), slice.tps);
-        let Some(latency) = slice.latency_ms else { return };
-        self.metrics.push((metric::of_name(&format!("{LATENCIES}_p50_of_{name}")), latency.p50));
-        self.metrics.push((metric::of_name(&format!("{LATENCIES}_p99_of_{name}")), latency.p99));
-        self.histograms.insert(format!("{LATENCIES}_of_{name}"), slice.latencies.encode());
+        let (p50, p99) = slice.latency_ms.map(|latency| (latency.p50, latency.p99)).unzip();
+        self.add_latencies(&name, &slice.latencies, [("p50", p50), ("p99", p99)]);
+    }
+
+    /// Adds these figures of the latencies of a part of the load, and the latencies themselves; nothing if it has none.
+    pub(super) fn add_latencies<const N: usize>(
+        &mut self,
+        part: &str,
+        took: &Latencies,
+        figures: [(&str, Option<f64>); N],
+    ) {
+        let named = |figure: &str| metric::of_name(&format!("{LATENCIES}_{figure}_of_{part}"));
+        self.metrics.extend(figures.into_iter().filter_map(|(figure, value)| Some((named(figure), value?))));
+        if took.count() > 0 {
+            self.histograms.insert(format!("{LATENCIES}_of_{part}"), took.encode());
+        }
     }
 
     pub(crate) fn seen_by_the_load(sample: &Sample) -> BTreeMap<String, f64> {

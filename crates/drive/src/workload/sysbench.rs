@@ -186,13 +186,12 @@ impl SysbenchSettings {
     }
 
     fn common(&self, driver: SysbenchDriver, target: &ConnectTarget, threads: usize) -> Vec<String> {
-        let name = driver.name();
         let mut words = vec![
             self.program.clone(),
-            format!("--db-driver={name}"),
+            format!("--db-driver={driver}"),
             format!("--threads={threads}"),
-            format!("--{name}-user={}", target.user),
-            format!("--{name}-db={}", target.database.as_deref().unwrap_or_default()),
+            format!("--{driver}-user={}", target.user),
+            format!("--{driver}-db={}", target.database.as_deref().unwrap_or_default()),
         ];
         match (&target.address, driver) {
             (Address::Socket(path), SysbenchDriver::Mysql) => words.push(format!("--mysql-socket={}", path.display())),
@@ -202,7 +201,7 @@ impl SysbenchSettings {
                 words.extend(name.strip_prefix(".s.PGSQL.").map(|port| format!("--pgsql-port={port}")));
             }
             (Address::Tcp(host, port), _) => {
-                words.extend([format!("--{name}-host={host}"), format!("--{name}-port={port}")]);
+                words.extend([format!("--{driver}-host={host}"), format!("--{driver}-port={port}")]);
             }
         }
         // bulk_insert and custom scripts do not have these options.
@@ -217,7 +216,7 @@ impl SysbenchSettings {
 
 /// The content of an options file with the password, so that the process list does not show it.
 fn secret_options(driver: SysbenchDriver, target: &ConnectTarget) -> Option<String> {
-    (!target.password.is_empty()).then(|| format!("{}-password={}\n", driver.name(), target.password))
+    (!target.password.is_empty()).then(|| format!("{driver}-password={}\n", target.password))
 }
 
 #[cfg(test)]

@@ -76,19 +76,11 @@ pub enum Done {
 }
 
 /// The name of the driver with which sysbench uses such servers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, strum::Display)]
+#[strum(serialize_all = "lowercase")]
 pub enum SysbenchDriver {
     Mysql,
     Pgsql,
-}
-
-impl SysbenchDriver {
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Mysql => "mysql",
-            Self::Pgsql => "pgsql",
-        }
-    }
 }
 
 /// The SQL of a kind of database. The statements of a workload are in the workload's own folder.
@@ -166,8 +158,21 @@ pub trait Dialect: Debug + Send + Sync {
         format!("ANALYZE {table}")
     }
 
+    /// The words after a table's name with which a query reads this index, or without one the table itself.
+    fn reads_through(&self, _index: Option<&str>) -> String {
+        String::new()
+    }
+
     /// Reads the table (through `unindexed`, a column of no index) and then each of its indexes from end to end.
-    fn scans(&self, table: &str, unindexed: &str, indexes: &[Index<'_>]) -> Vec<Scan>;
+    /// Counting a column counts the rows, because none is NULL.
+    fn scans(&self, table: &str, unindexed: &str, indexes: &[Index<'_>]) -> Vec<Scan> {
+        let read = |column: &str, index: Option<&str>| Scan {
+            sql: format!("SELECT COUNT({column}) FROM {table} {}", self.reads_through(index)),
+            counts: Counted::Rows,
+        };
+        let first = |index: &Index<'_>| read(index.columns.split(',').next().unwrap_or_default(), Some(index.name));
+        std::iter::once(read(unindexed, None)).chain(indexes.iter().map(first)).collect()
+    }
 
     /// Statements that a session of analytical queries sends first.
     fn query_session(&self) -> &'static [&'static str] {

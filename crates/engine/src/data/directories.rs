@@ -141,7 +141,7 @@ fn copy_file(from: &Path, to: &Path, room: &mut Room<'_>) -> Result<(), EngineEr
 
 /// The size of a server's buffer pool for a data directory, bytes.
 pub(crate) fn memory_for(data: &Path) -> u64 {
-    memory_for_bytes(tree_bytes(data))
+    memory_for_bytes(bytes_below(data, &Metadata::len))
 }
 
 /// Twice the size of the files, so that neither reading nor growth evicts pages; at least 256 MiB; in steps of 128
@@ -153,13 +153,13 @@ pub(crate) fn memory_for_bytes(data_bytes: u64) -> u64 {
     wanted.min((half / (128 * MIB)).max(1) * 128 * MIB)
 }
 
-/// Total size of the files below `path`, bytes, for sizing caches; unreadable entries count as 0.
-fn tree_bytes(path: &Path) -> u64 {
-    let Ok(list) = fs::read_dir(path) else { return 0 };
+/// The sum of `of` over the files below a folder; unreadable entries count as 0.
+fn bytes_below(folder: &Path, of: &dyn Fn(&Metadata) -> u64) -> u64 {
+    let Ok(list) = fs::read_dir(folder) else { return 0 };
     list.flatten()
         .map(|entry| match entry.metadata() {
-            Ok(found) if found.is_dir() => tree_bytes(&entry.path()),
-            Ok(found) => found.len(),
+            Ok(found) if found.is_dir() => bytes_below(&entry.path(), of),
+            Ok(found) => of(&found),
             Err(_) => 0,
         })
         .sum()
@@ -225,16 +225,9 @@ pub(crate) fn held(found: &Metadata) -> u64 {
     found.blocks() * 512
 }
 
-/// Bytes that the files below a folder occupy on disk; unreadable entries count as 0.
+/// Bytes that the files below a folder occupy on disk.
 pub(crate) fn held_below(folder: &Path) -> u64 {
-    let Ok(list) = fs::read_dir(folder) else { return 0 };
-    list.flatten()
-        .map(|entry| match entry.metadata() {
-            Ok(found) if found.is_dir() => held_below(&entry.path()),
-            Ok(found) => held(&found),
-            Err(_) => 0,
-        })
-        .sum()
+    bytes_below(folder, &held)
 }
 
 /// Makes both files share all blocks; false if the file system cannot.
@@ -284,7 +277,7 @@ mod tests {
         fs::write(prepared.join("db/table"), "rows").unwrap();
         let copy = DataInUse::make(&DataDirectory::CopyOf { prepared: prepared.clone(), at: at.clone() }).unwrap();
         assert_eq!(fs::read_to_string(copy.path().join("db/table")).unwrap(), "rows");
-        assert_eq!(tree_bytes(copy.path()), 4);
+        assert_eq!(bytes_below(copy.path(), &Metadata::len), 4);
         drop(copy);
         assert!(!at.exists() && prepared.join("db/table").exists());
     }

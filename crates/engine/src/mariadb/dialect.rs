@@ -1,8 +1,6 @@
 //! The SQL of MariaDB and MySQL with InnoDB tables.
 
-use crate::contract::dialect::{
-    Backlog, BulkLoad, Collation, Counted, Dialect, Done, Identity, Index, PoolPages, Scan, number,
-};
+use crate::contract::dialect::{Backlog, BulkLoad, Collation, Dialect, Done, Identity, Index, PoolPages, number};
 use crate::{Code, Session, SqlError, SysbenchDriver};
 use std::path::Path;
 
@@ -72,14 +70,8 @@ impl Dialect for InnoDb {
         format!("ANALYZE TABLE {table}")
     }
 
-    fn scans(&self, table: &str, unindexed: &str, indexes: &[Index<'_>]) -> Vec<Scan> {
-        let rows = |sql| Scan { sql, counts: Counted::Rows };
-        let mut scans = vec![rows(format!("SELECT COUNT({unindexed}) FROM {table} FORCE INDEX (PRIMARY)"))];
-        scans.extend(indexes.iter().map(|Index { name, columns }| {
-            let first = columns.split(',').next().unwrap_or(columns);
-            rows(format!("SELECT COUNT({first}) FROM {table} FORCE INDEX ({name})"))
-        }));
-        scans
+    fn reads_through(&self, index: Option<&str>) -> String {
+        format!("FORCE INDEX ({})", index.unwrap_or("PRIMARY"))
     }
 
     /// With a pipe no row is written twice or sent through the client protocol.

@@ -1,7 +1,7 @@
 //! One connection: login, prepare, execute, text, COPY.
 
 use super::message::{
-    self, Messages, Pieces, Proof, authenticate, maybe_for_want_of_tls, put, put_text, rows_of, secure,
+    self, Messages, Proof, authenticate, copy_data, maybe_for_want_of_tls, put, put_text, rows_of, secure,
 };
 use crate::process::peer;
 use crate::transport::buffer::AnswerLimits;
@@ -285,8 +285,7 @@ impl<S: Channel> Session for Connection<S> {
             }
             _ => return Err(malformed("something other than a request for rows")),
         }
-        let mut pieces = Pieces::new(&mut self.messages.stream);
-        let fed = feed(&mut pieces).and_then(|()| pieces.flush());
+        let fed = copy_data(&mut self.messages.stream, feed);
         self.out.clear();
         match &fed {
             Ok(()) => put(&mut self.out, b'c', |_| {}),

@@ -76,8 +76,7 @@ impl Engine for Postgresql {
         if requested.is_some() {
             return requested;
         }
-        let digits = binary.version.split(|c: char| !c.is_ascii_digit()).next();
-        digits.and_then(|digits| digits.parse::<u32>().ok()).map(|major| major >= 18)
+        binary::major(&binary.version).map(|major| major >= 18)
     }
 
     fn programs(&self) -> &'static [&'static str] {

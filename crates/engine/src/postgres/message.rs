@@ -2,6 +2,7 @@
 //! statement: encryption if required, then authentication of both sides.
 
 use crate::transport::buffer::ReadBuffer;
+use crate::transport::pieces::in_pieces;
 use crate::transport::session::{lost, malformed};
 use crate::transport::stream::Channel;
 use crate::{Code, ConnectTarget, Param, SqlError, SqlErrorKind, SqlState, TlsMode};
@@ -16,7 +17,6 @@ const LIMIT: usize = 64 << 20;
 const LOGIN_LIMIT: usize = 64 << 10;
 /// Limit on the text of an error that is kept, bytes; servers send less.
 const TEXT: usize = 4096;
-const PIECE: usize = 64 << 10;
 
 #[derive(Debug)]
 pub(super) struct Messages<S> {
@@ -132,44 +132,17 @@ pub(super) fn rows_of(tag: &[u8]) -> u64 {
         .unwrap_or(0)
 }
 
-/// Sends what is written into it as CopyData messages.
-pub(super) struct Pieces<'a, S> {
-    stream: &'a mut S,
-    out: Vec<u8>,
-}
-
-impl<'a, S: Channel> Pieces<'a, S> {
-    pub(super) fn new(stream: &'a mut S) -> Self {
-        let mut pieces = Self { stream, out: Vec::with_capacity(PIECE + 5) };
-        pieces.begin();
-        pieces
-    }
-
-    fn begin(&mut self) {
-        self.out.clear();
-        self.out.extend_from_slice(&[b'd', 0, 0, 0, 0]);
-    }
-}
-
-impl<S: Channel> Write for Pieces<'_, S> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let taken = &bytes[..bytes.len().min(PIECE + 5 - self.out.len())];
-        self.out.extend_from_slice(taken);
-        if self.out.len() == PIECE + 5 {
-            self.flush()?;
-        }
-        Ok(taken.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        let length = (self.out.len() - 1) as u32;
-        if length > 4 {
-            self.out[1..5].copy_from_slice(&length.to_be_bytes());
-            self.stream.write_all(&self.out)?;
-            self.begin();
-        }
-        Ok(())
-    }
+/// Sends what `feed` writes as CopyData messages.
+pub(super) fn copy_data<S: Channel>(
+    stream: &mut S,
+    feed: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    in_pieces(HEADER, feed, |message| {
+        let length = (message.len() - 1) as u32;
+        message[0] = b'd';
+        message[1..HEADER].copy_from_slice(&length.to_be_bytes());
+        stream.write_all(message)
+    })
 }
 
 const INT8: u32 = 20;

@@ -1,6 +1,6 @@
 //! The SQL of SQLite.
 
-use crate::contract::dialect::{Backlog, Collation, Counted, Dialect, Done, Identity, Index, Scan};
+use crate::contract::dialect::{Backlog, Collation, Dialect, Done, Identity};
 use crate::{Code, Session, SqlError};
 use std::collections::BTreeMap;
 
@@ -53,15 +53,8 @@ impl Dialect for SqliteDialect {
         "MATERIALIZED "
     }
 
-    /// Counting a column counts the rows, because none is NULL; COUNT(*) would be computed from the smallest index.
-    fn scans(&self, table: &str, unindexed: &str, indexes: &[Index<'_>]) -> Vec<Scan> {
-        let rows = |sql| Scan { sql, counts: Counted::Rows };
-        let mut scans = vec![rows(format!("SELECT COUNT({unindexed}) FROM {table} NOT INDEXED"))];
-        scans.extend(indexes.iter().map(|Index { name, columns }| {
-            let first = columns.split(',').next().unwrap_or(columns);
-            rows(format!("SELECT COUNT({first}) FROM {table} INDEXED BY {name}"))
-        }));
-        scans
+    fn reads_through(&self, index: Option<&str>) -> String {
+        index.map_or_else(|| "NOT INDEXED".to_owned(), |name| format!("INDEXED BY {name}"))
     }
 
     fn read_all(&self, session: &mut dyn Session) -> Result<usize, SqlError> {

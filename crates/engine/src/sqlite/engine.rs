@@ -23,7 +23,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Version of what [`prepare_data`] does, part of the key: raise it when prepared directories would differ.
+/// Version of what [`Engine::prepare_data`] does, part of the key: raise it when prepared directories would differ.
 const RECIPE: &str = "1";
 const PROGRAM: &str = "tare";
 
@@ -34,24 +34,6 @@ pub(super) fn binary(explicit: Option<&Path>) -> Result<Binary, EngineError> {
         None => own_program().map_err(|source| EngineError::io("find", Path::new("/proc/self/exe"), source))?,
     };
     Binary::identified(path, "SQLite", rusqlite::version().to_owned(), None)
-}
-
-/// The same, but checks that a given path is a build of this program: any other would only fail to start.
-pub(super) fn checked_binary(explicit: Option<&Path>) -> Result<Binary, EngineError> {
-    let Some(path) = explicit else { return binary(None) };
-    let unusable = |reason| EngineError::BinaryUnusable { path: path.to_owned(), reason };
-    if !path.is_file() {
-        return Err(unusable("the file does not exist: expected the path of a server program".into()));
-    }
-    let reported = ask(&Question::new(path, &["--version"]))?;
-    if reported.split_whitespace().next() == Some(PROGRAM) {
-        return binary(explicit);
-    }
-    Err(unusable(format!(
-        "is not the server of a known engine: --version prints {:?}; name mariadbd, mysqld or postgres, or for SQLite \
-         a build of {PROGRAM}",
-        message(&reported)
-    )))
 }
 
 /// The options among these that determine the format of the file.
@@ -65,34 +47,6 @@ fn key(shaping: &BTreeMap<String, String>, dataset: &str) -> CacheKey {
     // The library's version and not the executable's identity: a rebuilt tare creates the same files.
     let parts = [("recipe", RECIPE), ("version", rusqlite::version()), ("options", &options), ("dataset", dataset)];
     CacheKey::new(NAME, &parts)
-}
-
-pub(super) fn is_prepared(cache: &Path, options: &BTreeMap<String, String>, dataset: &str) -> bool {
-    is_cached(cache, &key(&shaping(options), dataset))
-}
-
-pub(super) fn prepare_data(request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
-    let shaping = shaping(&request.options);
-    cached(&request.cache_directory, &key(&shaping, &request.dataset), |partial| {
-        let data = partial.join("data");
-        fs::create_dir(&data).map_err(|source| EngineError::io("create the directory", &data, source))?;
-        let mut server = start_server(&StartRequest::to_fill(request, &data, shaping.clone()))?;
-        let reason = |server: &PrivateServer, otherwise: EngineError| {
-            Failure::in_log(&server.instance.process.log_text()).map_or(otherwise, |failure| failure.into_error(&data))
-        };
-        fill(&server).map_err(|error| reason(&server, EngineError::fill(&data, error)))?;
-        if server.stop(request.timeout)? == StopOutcome::Graceful && server.instance.process.succeeded() {
-            return Ok(());
-        }
-        Err(reason(&server, server.unfinished(request, "did not shut down cleanly")))
-    })
-}
-
-pub(super) fn start(request: &StartRequest) -> Result<PrivateServer, EngineError> {
-    match &request.data {
-        DataDirectory::InPlace(path) | DataDirectory::CopyOf { prepared: path, .. } => check_data(path)?,
-    }
-    start_server(request)
 }
 
 /// SQLite reads the files of all its versions, so only the presence of one is checked.
@@ -133,14 +87,6 @@ fn start_server(request: &StartRequest) -> Result<PrivateServer, EngineError> {
     let version = single(&mut *session, "SELECT sqlite_version()")?.unwrap_or_default();
     let administration = target.clone();
     Ok(PrivateServer { engine: &Sqlite, instance, target, administration, version, data })
-}
-
-/// The value of the PRAGMA with this name in a new connection.
-pub(super) fn setting(session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
-    if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        return Ok(None);
-    }
-    single(session, &format!("PRAGMA {name}"))
 }
 
 fn read_port(file: &Path) -> Result<u16, EngineError> {
@@ -185,8 +131,22 @@ impl Engine for Sqlite {
         check_data(data)
     }
 
+    /// Checks that a given path is a build of this program: any other would only fail to start.
     fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError> {
-        checked_binary(explicit)
+        let Some(path) = explicit else { return binary(None) };
+        let unusable = |reason| EngineError::BinaryUnusable { path: path.to_owned(), reason };
+        if !path.is_file() {
+            return Err(unusable("the file does not exist: expected the path of a server program".into()));
+        }
+        let reported = ask(&Question::new(path, &["--version"]))?;
+        if reported.split_whitespace().next() == Some(PROGRAM) {
+            return binary(explicit);
+        }
+        Err(unusable(format!(
+            "is not the server of a known engine: --version prints {:?}; name mariadbd, mysqld or postgres, or for \
+             SQLite a build of {PROGRAM}",
+            message(&reported)
+        )))
     }
 
     fn knows_option(&self, name: &str, _binary: Option<&Path>) -> Result<bool, EngineError> {
@@ -198,23 +158,44 @@ impl Engine for Sqlite {
     }
 
     fn is_prepared(&self, cache: &Path, _: &Binary, options: &BTreeMap<String, String>, dataset: &str) -> bool {
-        is_prepared(cache, options, dataset)
+        is_cached(cache, &key(&shaping(options), dataset))
     }
 
     fn prepare_data(&self, request: &PrepareRequest, fill: &mut Fill<'_>) -> Result<PathBuf, EngineError> {
-        prepare_data(request, fill)
+        let shaping = shaping(&request.options);
+        cached(&request.cache_directory, &key(&shaping, &request.dataset), |partial| {
+            let data = partial.join("data");
+            fs::create_dir(&data).map_err(|source| EngineError::io("create the directory", &data, source))?;
+            let mut server = start_server(&StartRequest::to_fill(request, &data, shaping.clone()))?;
+            let reason = |server: &PrivateServer, otherwise: EngineError| {
+                let failure = Failure::in_log(&server.instance.process.log_text());
+                failure.map_or(otherwise, |failure| failure.into_error(&data))
+            };
+            fill(&server).map_err(|error| reason(&server, EngineError::fill(&data, error)))?;
+            if server.stop(request.timeout)? == StopOutcome::Graceful && server.instance.process.succeeded() {
+                return Ok(());
+            }
+            Err(reason(&server, server.unfinished(request, "did not shut down cleanly")))
+        })
     }
 
     fn start(&self, request: &StartRequest) -> Result<Box<dyn Server>, EngineError> {
-        Ok(Box::new(start(request)?))
+        match &request.data {
+            DataDirectory::InPlace(path) | DataDirectory::CopyOf { prepared: path, .. } => check_data(path)?,
+        }
+        Ok(Box::new(start_server(request)?))
     }
 
     fn connect(&self, target: &ConnectTarget) -> Result<Box<dyn Session>, EngineError> {
         Ok(Box::new(SqliteSession::open(target)?))
     }
 
+    /// The value of the PRAGMA with this name in a new connection.
     fn read_setting(&self, session: &mut dyn Session, name: &str) -> Result<Option<String>, EngineError> {
-        setting(session, name)
+        if name.is_empty() || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+            return Ok(None);
+        }
+        single(session, &format!("PRAGMA {name}"))
     }
 
     fn diagnostics(&self, target: &ConnectTarget, _owner: &ConnectTarget) -> Result<Box<dyn Diagnostics>, EngineError> {

@@ -86,14 +86,20 @@ impl<S: Channel> Connection<S> {
         self.packets.send_command(&mut self.out).map_err(lost)
     }
 
-    /// Reads the first packet of an answer, and skips the column definitions if they follow.
+    /// Reads the first packet of an answer, and the column definitions if they follow: those of a statement are kept.
     #[inline]
-    fn first(&mut self) -> Result<First, SqlError> {
+    fn first(&mut self, of: Option<StatementId>) -> Result<First, SqlError> {
         let first = response::first(self.packets.receive().map_err(lost)?, self.caches_metadata)?;
-        if let First::Rows { columns, metadata: true } = first {
-            for _ in 0..columns {
-                self.packets.receive().map_err(lost)?;
+        match (first, of) {
+            (First::Rows { columns, metadata: true }, Some(statement)) => {
+                self.statements[statement.0].columns = self.columns(columns)?;
             }
+            (First::Rows { columns, metadata: true }, None) => {
+                for _ in 0..columns {
+                    self.packets.receive().map_err(lost)?;
+                }
+            }
+            _ => {}
         }
         Ok(first)
     }
@@ -102,7 +108,7 @@ impl<S: Channel> Connection<S> {
     #[inline]
     pub(super) fn discard(&mut self) -> Result<u64, SqlError> {
         let mut rows = 0_u64;
-        let changed = self.answer(|_, _, limits| {
+        let changed = self.answer(None, |_, _, _, limits| {
             rows += 1;
             limits.part()
         })?;
@@ -110,28 +116,33 @@ impl<S: Channel> Connection<S> {
     }
 
     /// Reads an answer to its end, and returns how many rows were changed. `row` gets each row with the number of its
-    /// columns.
+    /// columns and, if the answer is that of a statement, their definitions.
     #[inline]
     fn answer(
         &mut self,
-        mut row: impl FnMut(&[u8], u64, &mut AnswerLimits) -> Result<(), SqlError>,
+        of: Option<StatementId>,
+        mut row: impl FnMut(&[u8], u64, &[Column], &mut AnswerLimits) -> Result<(), SqlError>,
     ) -> Result<u64, SqlError> {
         let (mut changed, mut limits) = (0, AnswerLimits::of(self.limit));
         loop {
             limits.result()?;
-            let done = match self.first()? {
+            let done = match self.first(of)? {
                 First::Done(done) => {
                     changed = u64::saturating_add(changed, done.changed);
                     done
                 }
-                First::Rows { columns, .. } => loop {
-                    let payload = self.packets.receive().map_err(lost)?;
-                    match payload.first() {
-                        Some(0xff) => return Err(response::error(payload)),
-                        Some(0xfe) if response::ends_rows(payload) => break response::done(payload)?,
-                        _ => row(payload, columns, &mut limits)?,
+                First::Rows { columns, .. } => {
+                    let kept = of.map_or(Some(&[][..]), |statement| self.statements[statement.0].columns.as_deref());
+                    let kept = kept.ok_or_else(|| malformed("columns that cannot be read"))?;
+                    loop {
+                        let payload = self.packets.receive().map_err(lost)?;
+                        match payload.first() {
+                            Some(0xff) => return Err(response::error(payload)),
+                            Some(0xfe) if response::ends_rows(payload) => break response::done(payload)?,
+                            _ => row(payload, columns, kept, &mut limits)?,
+                        }
                     }
-                },
+                }
             };
             if !done.more {
                 return Ok(changed);
@@ -164,36 +175,14 @@ impl<S: Channel> Session for Connection<S> {
         let known = self.statements.get_mut(statement.0).ok_or_else(SqlError::unknown_statement)?;
         known.encode(&mut self.out, params)?;
         self.packets.send_command(&mut self.out).map_err(lost)?;
-        let (mut rows, mut limits) = (Vec::new(), AnswerLimits::of(self.limit));
-        loop {
-            limits.result()?;
-            let done = match response::first(self.packets.receive().map_err(lost)?, self.caches_metadata)? {
-                First::Done(done) => done,
-                First::Rows { columns, metadata } => {
-                    if metadata {
-                        self.statements[statement.0].columns = self.columns(columns)?;
-                    }
-                    let columns = self.statements[statement.0].columns.as_deref();
-                    let columns = columns.ok_or_else(|| malformed("columns that cannot be read"))?;
-                    loop {
-                        let payload = self.packets.receive().map_err(lost)?;
-                        match payload.first() {
-                            Some(0xff) => return Err(response::error(payload)),
-                            _ if response::ends_rows(payload) => break response::done(payload)?,
-                            _ => {
-                                let row = binary_row(payload, columns);
-                                let row = row.ok_or_else(|| malformed("a row that cannot be read"))?;
-                                limits.kept(&row)?;
-                                rows.push(row);
-                            }
-                        }
-                    }
-                }
-            };
-            if !done.more {
-                return Ok(rows);
-            }
-        }
+        let mut rows = Vec::new();
+        self.answer(Some(statement), |payload, _, columns, limits| {
+            let row = binary_row(payload, columns).ok_or_else(|| malformed("a row that cannot be read"))?;
+            limits.kept(&row)?;
+            rows.push(row);
+            Ok(())
+        })?;
+        Ok(rows)
     }
 
     fn run(&mut self, sql: &str) -> Result<u64, SqlError> {
@@ -204,7 +193,7 @@ impl<S: Channel> Session for Connection<S> {
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, SqlError> {
         self.send_query(sql)?;
         let mut rows = Vec::new();
-        self.answer(|payload, columns, limits| {
+        self.answer(None, |payload, columns, _, limits| {
             let row = response::text_row(payload, columns)?;
             limits.kept(&row)?;
             rows.push(row);

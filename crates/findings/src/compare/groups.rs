@@ -1,7 +1,7 @@
-//! A comparison of all sides: groups of sides that are not distinguishable in a metric, and plain rows for
-//! spreadsheets and other programs.
+//! A comparison of all sides: groups of sides that are not distinguishable in a metric.
 
-use super::model::{ConditionPair, Gate, Losses, MetricComparison, Note};
+use super::conclusion::{Gate, Note};
+use super::model::{ConditionPair, Losses, MetricComparison};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::metric::Better;
@@ -120,52 +120,4 @@ pub fn letters<'g>(grouped: &'g [Grouped], side: &str, metric: &MetricComparison
     let own = grouped.iter().find(|cell| cell.condition == metric.condition.a && cell.name == metric.name);
     let found = own.and_then(|cell| cell.sides.iter().find(|known| known.side == side));
     found.map_or("", |known| known.letters.as_str())
-}
-
-/// A column: its name, and its field in a row, empty if there is none.
-type Column = (&'static str, fn(&ManyComparison, &AgainstFirst) -> String);
-
-const COLUMNS: [Column; 23] = [
-    ("base", |found, _| found.sides.first().cloned().unwrap_or_default()),
-    ("side", |_, row| row.against.clone()),
-    ("condition", |_, row| row.metric.condition.to_string()),
-    ("metric", |_, row| row.metric.name.clone()),
-    ("unit", |_, row| row.metric.unit.clone()),
-    ("better", |_, row| format!("{:?}", row.metric.better).to_lowercase()),
-    ("trials_base", |_, row| row.metric.trials_a.to_string()),
-    ("trials_side", |_, row| row.metric.trials_b.to_string()),
-    ("mean_base", |_, row| row.metric.mean_a.to_string()),
-    ("mean_side", |_, row| row.metric.mean_b.to_string()),
-    ("ratio", |_, row| number(row.metric.ratio)),
-    ("ci_low", |_, row| number(row.metric.ci.map(|ci| ci.low))),
-    ("ci_high", |_, row| number(row.metric.ci.map(|ci| ci.high))),
-    ("adjusted_by", |_, row| row.metric.adjusted.as_ref().map_or(String::new(), |found| found.by.clone())),
-    ("adjusted_ratio", |_, row| number(row.metric.adjusted.as_ref().map(|found| found.ratio))),
-    ("adjusted_ci_low", |_, row| number(row.metric.adjusted.as_ref().and_then(|found| Some(found.ci?.low)))),
-    ("adjusted_ci_high", |_, row| number(row.metric.adjusted.as_ref().and_then(|found| Some(found.ci?.high)))),
-    ("verdict", |_, row| word(row.metric.verdict).to_owned()),
-    ("disturbed", |_, row| row.metric.disturbed.to_string()),
-    ("group", |found, row| letters(&found.groups, &row.against, &row.metric).to_owned()),
-    ("difference", |_, row| number(row.metric.difference.map(|found| found.value))),
-    ("difference_ci_low", |_, row| number(row.metric.difference.and_then(|found| Some(found.ci?.low)))),
-    ("difference_ci_high", |_, row| number(row.metric.difference.and_then(|found| Some(found.ci?.high)))),
-];
-
-/// The names of the columns, then one row per metric of each other side, judged metrics first.
-pub fn rows(found: &ManyComparison) -> Vec<[String; 23]> {
-    let rows = found.metrics.iter().map(|row| COLUMNS.map(|(_, field)| field(found, row)));
-    std::iter::once(COLUMNS.map(|(name, _)| name.to_owned())).chain(rows).collect()
-}
-
-pub fn word(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Faster => "faster",
-        Verdict::Slower => "slower",
-        Verdict::Equivalent => "equivalent",
-        Verdict::Inconclusive => "inconclusive",
-    }
-}
-
-fn number(value: Option<f64>) -> String {
-    value.map_or(String::new(), |value| value.to_string())
 }

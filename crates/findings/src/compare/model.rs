@@ -1,15 +1,12 @@
-//! Inputs and results of a comparison.
+//! Inputs of a comparison, and its results for a metric or for two conditions.
 
 use crate::confidence;
-use crate::differences::Difference;
 use crate::mode::Mode;
-use crate::probes::Refusal;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use tare_results::Results;
 use tare_results::metric::Better;
 use tare_results::probe::Probe;
-use tare_results::server::LowOptimisation;
 use tare_stats::ratio::Verdict;
 use tare_stats::{Estimate, Interval};
 
@@ -52,18 +49,6 @@ impl CompareError {
         let (a, b) = (a.results.path.display().to_string(), b.results.path.display().to_string());
         Self::SameTrials { what, results: if a == b { a } else { format!("{a} and of {b}") } }
     }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Gate {
-    /// No judged metric can be slower than allowed, at 95%, neither side lost a trial or has planned ones that were not
-    /// run, and every condition of A was compared.
-    Passed,
-    /// A judged metric is slower than allowed, by more than disturbance could explain, or B fails more often.
-    Failed,
-    /// The trials do not decide it, or some are lost or missing.
-    Inconclusive,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -178,6 +163,12 @@ pub struct Losses {
 }
 
 impl Losses {
+    /// Failures of the sides with these labels, not tested yet; none if neither failed.
+    pub(super) fn of([first, side]: [&str; 2], condition: ConditionPair, [a, b]: [Lost; 2]) -> Option<Self> {
+        let (first, side) = (first.to_owned(), side.to_owned());
+        (a.failed + b.failed > 0).then_some(Self { first, side, condition, a, b, p_value: 1.0, b_fails_more: false })
+    }
+
     pub(crate) fn leaves_nothing(&self) -> bool {
         [self.a, self.b].iter().any(|side| side.lost > 0 && side.lost == side.trials)
     }
@@ -198,196 +189,13 @@ pub struct ProbeChange {
 /// A ratio adjusted by a probe.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Adjusted {
-    /// The probe: `chain`, `spin` or `wakeup`.
-    pub by: String,
+    pub by: Probe,
     /// B / A of the geometric means at the same reading of the probe.
     pub ratio: f64,
     /// 95% interval of this ratio alone.
     #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     pub probe: Option<ProbeChange>,
-}
-
-/// Disturbed attempts of the compared conditions of one side.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DisturbedSide {
-    /// Where `tare show --all` lists them individually; empty for several sessions.
-    pub results: String,
-    /// Trials that count although they were disturbed.
-    pub counted: usize,
-    pub of: usize,
-    /// Set aside for another attempt.
-    pub set_aside: usize,
-    /// The program that disturbed most of these attempts; none if no program is known.
-    pub program: Option<MostDisturbing>,
-}
-
-/// The program that disturbed most attempts.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MostDisturbing {
-    pub program: String,
-    pub attempts: usize,
-    /// Its CPU time / the sample's length, the maximum over the samples of these attempts.
-    pub cpus: f64,
-    /// Number of other programs that disturbed an attempt.
-    pub others: usize,
-}
-
-/// B compared with A, for `tare compare A B`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Comparison {
-    /// The SHA-1 of the server programs, if both sides have the same program, settings and data.
-    pub identical: Option<Vec<String>>,
-    /// Differences between how the two were made.
-    pub differences: Vec<Difference>,
-    pub metrics: Vec<MetricComparison>,
-    /// Failed trials, by condition; empty if none failed.
-    pub losses: Vec<Losses>,
-    /// Whether both sides are from one run, which compares them block by block.
-    pub one_run: bool,
-    /// The sessions of each side, if there are several; each is one observation.
-    pub sessions: Option<Sessions>,
-    pub gate: Option<Gate>,
-    pub notes: Vec<Note>,
-}
-
-/// The factor that puts sides of several runs into one study; of several sides the last of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum JoinedBy {
-    /// None: the sides do not differ.
-    Nothing,
-    /// What differs, because it is not the server's program.
-    Difference,
-    Binary,
-    /// They use running servers, for which no program can be chosen.
-    Socket,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Sessions {
-    /// Sessions of A with a value of every judged metric.
-    pub a: usize,
-    pub b: usize,
-    /// Whether both sides were measured in the same sessions.
-    pub paired: bool,
-    /// Whether there are enough sessions for a verdict that holds beyond them.
-    pub decides: bool,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub enum Note {
-    /// Another side has the same program, settings and data as the first.
-    Identical {
-        side: String,
-        first: String,
-    },
-    OnlyIn {
-        condition: String,
-        side: String,
-    },
-    /// The headline metric of one side, which the other side lacks in some of the compared conditions.
-    Lacks {
-        side: String,
-        metric: String,
-        of: String,
-        conditions: usize,
-        compared: usize,
-    },
-    /// The probe declared in advance does not adjust the comparison.
-    Refused(Refusal),
-    /// It adjusts nothing although no difference can move it: too few trials, or some without a reading.
-    Unprobed(Probe),
-    /// Disturbed attempts of all compared conditions of a side.
-    Disturbed {
-        side: String,
-        attempts: DisturbedSide,
-    },
-    /// Failed attempts, which are left out of the comparison.
-    Failed {
-        side: String,
-        condition: String,
-        failed: usize,
-    },
-    /// A side lost trials: no attempt at them gave a result.
-    Lost {
-        side: String,
-        condition: String,
-        lost: Lost,
-    },
-    /// Planned trials of a side were not run: no attempt at them is recorded.
-    Unfinished {
-        side: String,
-        missing: usize,
-        planned: usize,
-    },
-    /// Another side fails more often than the first.
-    FailsMore(Losses),
-    /// A file whose values are those of the first side, one by one.
-    SameValues {
-        side: String,
-        first: String,
-    },
-    /// Sides that were measured in another session than the first.
-    Sessions {
-        first: String,
-        others: Vec<String>,
-        joined_by: JoinedBy,
-    },
-    /// Several sessions per side; each is one observation.
-    OfSessions {
-        of: Sessions,
-        joined_by: JoinedBy,
-    },
-    /// Sides from machines whose sockets are divided into NUMA nodes differently (SNC, NPS, L3 as NUMA).
-    NodeLayouts {
-        side: String,
-        first: String,
-        /// The layout of the first side, then of the other.
-        layouts: [String; 2],
-    },
-    /// The probe itself differs between two sides that it adjusts.
-    ProbeMoved {
-        /// `chain`, `spin` or `wakeup`.
-        probe: String,
-        side: String,
-        condition: ConditionPair,
-        change: ProbeChange,
-        /// Whether the sides ran in the same blocks, which excludes drift of the machine as the reason.
-        paired: bool,
-    },
-    Modes {
-        side: String,
-        condition: String,
-        metric: String,
-        modes: usize,
-    },
-    /// A server of this side was compiled with less optimisation than builds for production.
-    LowOptimisation {
-        side: String,
-        condition: String,
-        level: LowOptimisation,
-    },
-    /// A side has a single trial, or both have too few for a verdict on any but a very large difference.
-    TooFewTrials {
-        /// Trials of the side that has fewest.
-        trials: usize,
-    },
-    /// Consecutive trials are correlated, and the runs were made one after the other.
-    Drifted {
-        /// Largest ratio of an interval's width to that for independent trials.
-        widest: f64,
-        /// Whether the correlation is shown, at 95%; else it is possible.
-        shown: bool,
-    },
-    /// A verdict on two runs that would change if neighbouring trials had this correlation, which the runs do not
-    /// exclude.
-    DriftUnseen {
-        metric: String,
-        verdict: Verdict,
-        /// Trials of the shorter side.
-        trials: usize,
-        correlation: f64,
-    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,10 +1,10 @@
 //! Runs a complete comparison: matching, verdicts, notes and gate.
 
+use super::conclusion::{Comparison, DisturbedSide, JoinedBy, MostDisturbing, Note};
 use super::groups::{self, AgainstFirst, Compared, Grouped, MOST_SIDES, ManyComparison};
-use super::model::{
-    CompareError, Comparison, DisturbedSide, JoinedBy, Losses, MetricComparison, MostDisturbing, Note, Options, Side,
-};
-use super::pairs::{Matched, Origin, Pair, Run, lacking, matched, metrics_of, run_of, unmatched};
+use super::matching::{Matched, Run, lacking, matched, run_of, unmatched};
+use super::model::{CompareError, Losses, MetricComparison, Options, Side};
+use super::pairs::{Origin, Pair, metrics_of};
 use super::verdicts::{self, as_judged, gate, judge, undetected, verdicts};
 use crate::collect::{self, ConditionTrials};
 use crate::differences::{self, Difference};
@@ -172,7 +172,7 @@ fn moved(metric: &MetricComparison, side: &str) -> Option<Note> {
     let adjusted = metric.adjusted.as_ref()?;
     let change = adjusted.probe.filter(|change| change.shown)?;
     Some(Note::ProbeMoved {
-        probe: adjusted.by.clone(),
+        probe: adjusted.by,
         side: side.to_owned(),
         condition: metric.condition.clone(),
         change,
@@ -307,14 +307,7 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], sides: [Read<'_>; 2])
         (found.modes_a, found.modes_b) = (seen[0].modes(a, &found.name), seen[1].modes(b, &found.name));
     }
     for (place, (side, label)) in sides().enumerate() {
-        let failed = side.failed.len();
-        if failed > 0 {
-            notes.push(Note::Failed { side: label.to_owned(), condition: side.name.to_owned(), failed });
-        }
-        let lost = verdicts::lost(side);
-        if lost.lost > 0 {
-            notes.push(Note::Lost { side: label.to_owned(), condition: side.name.to_owned(), lost });
-        }
+        notes.extend(verdicts::of_losses(label, side.name, side.failed.len(), verdicts::lost(side)));
         if let Some(level) = side.low_optimisation() {
             let (side, condition) = (label.to_owned(), side.name.to_owned());
             notes.push(Note::LowOptimisation { side, condition, level });

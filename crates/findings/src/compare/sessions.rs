@@ -1,10 +1,9 @@
 //! Compares sides with several sessions each: the trials of a session share boot, memory, files and the copy of the
 //! data, so each session's mean is one observation.
 
-use super::model::{
-    CompareError, Comparison, ConditionPair, Losses, Lost, MetricComparison, Note, Options, Sessions, Side,
-};
-use super::pairs::{Run, run_of};
+use super::conclusion::{Comparison, Note, Sessions};
+use super::matching::{Run, run_of};
+use super::model::{CompareError, ConditionPair, Losses, Lost, MetricComparison, Options, Side};
 use super::run::{Read, concluded, prepared};
 use super::verdicts;
 use crate::collect::{ConditionTrials, is_same_trial};
@@ -149,26 +148,19 @@ fn lost(runs: &[Vec<Run<'_>>; 2], mut pairs: Vec<ConditionPair>) -> Vec<Losses> 
     };
     pairs.sort();
     pairs.dedup();
-    let of = |condition: ConditionPair| Losses {
-        first: "A".to_owned(),
-        side: "B".to_owned(),
-        a: sum(&runs[0], &condition.a),
-        b: sum(&runs[1], &condition.b),
-        condition,
-        p_value: 1.0,
-        b_fails_more: false,
+    let of = |condition: ConditionPair| {
+        let both = [sum(&runs[0], &condition.a), sum(&runs[1], &condition.b)];
+        Losses::of(["A", "B"], condition, both)
     };
-    pairs.into_iter().map(of).filter(|found| found.a.failed + found.b.failed > 0).collect()
+    pairs.into_iter().filter_map(of).collect()
 }
 
 /// The notes on the failed and lost trials of both sides, in all of their sessions.
 fn of_losses(runs: &[Vec<Run<'_>>; 2], losses: &Losses) -> Vec<Note> {
     let sides = [("A", &losses.condition.a, losses.a), ("B", &losses.condition.b, losses.b)];
     let of = |(runs, (side, condition, lost)): (&Vec<Run<'_>>, (&str, &String, Lost))| {
-        let (side, condition) = (side.to_owned(), condition.clone());
-        let failed: usize = named(runs, &condition).map(|own| own.failed.len()).sum();
-        let failed = (failed > 0).then(|| Note::Failed { side: side.clone(), condition: condition.clone(), failed });
-        failed.into_iter().chain((lost.lost > 0).then_some(Note::Lost { side, condition, lost }))
+        let failed = named(runs, condition).map(|own| own.failed.len()).sum();
+        verdicts::of_losses(side, condition, failed, lost)
     };
     runs.iter().zip(sides).flat_map(of).collect()
 }

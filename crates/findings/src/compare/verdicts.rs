@@ -1,10 +1,11 @@
 //! Ratios, intervals and verdicts of matched metrics, the failed trials of each side, and the gate.
 
+use super::conclusion::{Gate, Note};
+use super::matching::Matched;
 use super::model::{
-    Adjusted, Beyond, Change, CompareError, ConditionPair, Gate, Losses, Lost, MetricComparison, Note, ProbeChange,
-    Side,
+    Adjusted, Beyond, Change, CompareError, ConditionPair, Losses, Lost, MetricComparison, ProbeChange, Side,
 };
-use super::pairs::{Matched, Pair, Values};
+use super::pairs::{Pair, Values};
 use crate::collect::ConditionTrials;
 use crate::confidence::CONFIDENCE;
 use std::collections::BTreeSet;
@@ -16,17 +17,19 @@ use tare_stats::multiple::holm;
 use tare_stats::ratio::{self, Arms, Effect, Verdict};
 
 /// Failures of both sides, for every pair of conditions in which one side failed; not tested yet.
-pub(super) fn losses(matched: &Matched<'_, '_>, [first, side]: [&str; 2]) -> Vec<Losses> {
-    let losses = matched.iter().map(|(a, b)| Losses {
-        first: first.to_owned(),
-        side: side.to_owned(),
-        condition: ConditionPair { a: a.name.to_owned(), b: b.name.to_owned() },
-        a: lost(a),
-        b: lost(b),
-        p_value: 1.0,
-        b_fails_more: false,
-    });
-    losses.filter(|found| found.a.failed + found.b.failed > 0).collect()
+pub(super) fn losses(matched: &Matched<'_, '_>, labels: [&str; 2]) -> Vec<Losses> {
+    let of = |(a, b): &(&ConditionTrials<'_>, &ConditionTrials<'_>)| {
+        let condition = ConditionPair { a: a.name.to_owned(), b: b.name.to_owned() };
+        Losses::of(labels, condition, [lost(a), lost(b)])
+    };
+    matched.iter().filter_map(of).collect()
+}
+
+/// Notes on the failed and lost trials of a side's condition.
+pub(super) fn of_losses(side: &str, condition: &str, failed: usize, lost: Lost) -> impl Iterator<Item = Note> + use<> {
+    let (side, condition) = (side.to_owned(), condition.to_owned());
+    let failed = (failed > 0).then(|| Note::Failed { side: side.clone(), condition: condition.clone(), failed });
+    failed.into_iter().chain((lost.lost > 0).then_some(Note::Lost { side, condition, lost }))
 }
 
 /// Attempts that were spoiled by a disturbance do not count as failures of the side.
@@ -124,7 +127,7 @@ pub(super) fn verdicts(mut pairs: Vec<Pair>, min_effect: f64) -> Vec<Pair> {
         }
         let by = pair.all.probes.as_ref().and(pair.probe);
         pair.comparison.adjusted = by.zip(outcome.effect.ratio()).map(|(probe, found)| Adjusted {
-            by: probe.word().to_owned(),
+            by: probe,
             ratio: found.value,
             ci: found.ci,
             probe: None,

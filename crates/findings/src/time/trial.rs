@@ -1,4 +1,4 @@
-//! The identity of one trial: `clients / throughput` is the sum of its parts. Two of them are told apart here.
+//! The identity of one trial: `clients / throughput` is the sum of its parts. Two of them are computed here.
 //!
 //! Waits for a CPU that another program used. While one thread waits, another one runs: a thread of the benchmark that
 //! may use the same CPUs, or another program, each in proportion to its CPU time there.

@@ -45,16 +45,6 @@ const MUTEXES: [&str; 8] = [
     "___pthread_rwlock_",
 ];
 
-/// Share of the threads' time for which a commit slept until another commit had flushed the log.
-fn for_other_commits(callers: &[CallerShare]) -> f64 {
-    share_of_chains(callers, waits_for_another)
-}
-
-/// Share of the threads' time for which they slept until they got the lock of a page.
-fn for_pages(callers: &[CallerShare]) -> f64 {
-    share_of_chains(callers, waits_for_a_page)
-}
-
 /// Whether the waits below a function have a part of their own.
 fn has_a_part(function: &str) -> bool {
     begins(function, &LOG) || begins(function, &COMMITS) || begins(function, &PAGES)
@@ -68,6 +58,7 @@ fn takes_a_lock(callers: &[CallerShare], function: &str) -> bool {
     })
 }
 
+/// Share of the threads' time that they slept in call chains like this.
 fn share_of_chains(callers: &[CallerShare], is_meant: fn(&str) -> bool) -> f64 {
     callers.iter().filter(|one| is_meant(&one.chain)).map(|one| one.fraction).sum()
 }
@@ -76,6 +67,7 @@ fn begins(function: &str, with: &[&str]) -> bool {
     with.iter().any(|beginning| function.starts_with(beginning))
 }
 
+/// Whether a commit sleeps until another commit has flushed the log.
 fn waits_for_another(chain: &str) -> bool {
     let mut nearest = chain.rsplit(';').skip_while(|function| function.starts_with(C_LIBRARY));
     // A thread that writes and flushes the log itself does not sleep on a futex.
@@ -88,6 +80,7 @@ fn waits_for_another(chain: &str) -> bool {
     named.is_some_and(|name| begins(name, &COMMITS)) || callers.any(|function| begins(function, &LOG))
 }
 
+/// Whether a thread sleeps until it gets the lock of a page.
 fn waits_for_a_page(chain: &str) -> bool {
     let mut functions = chain.split(';');
     functions.any(|function| begins(function, &PAGES)) && functions.any(|function| begins(function, &LOCKS))
@@ -130,7 +123,7 @@ pub(super) fn add(
     let callers = captures.and_then(Captures::callers).map(|(_, callers)| callers).unwrap_or_default();
     let mut unnamed = (seen.map_or(1.0, |seen| share(seen, &UNNAMED)) - in_locks).max(0.0);
     if !locks.is_some_and(reports_pages) {
-        let of_pages = taken(&mut unnamed, for_pages(callers));
+        let of_pages = taken(&mut unnamed, share_of_chains(callers, waits_for_a_page));
         parts.extend((of_pages > 0.0).then(|| (Part::Lock(PAGE_LOCKS.to_owned()), us * of_pages)));
     }
     // A server counts a wait until its thread has a CPU again, so its count may include waits for a CPU, but never more
@@ -140,7 +133,7 @@ pub(super) fn add(
         [TimeUse::Flush, TimeUse::WaitedForCpu].map(|time| seen.map_or(0.0, |seen| share(seen, &[time])));
     // Includes the thread's own flushes.
     let log = by_part.get(&Part::Flush).copied().unwrap_or(0.0).min(flushed + unnamed + waited_for_cpu);
-    let for_others = taken(&mut unnamed, (log - flushed).max(for_other_commits(callers)));
+    let for_others = taken(&mut unnamed, (log - flushed).max(share_of_chains(callers, waits_for_another)));
     let log = log.max(flushed + for_others);
     waited_for_cpu = (waited_for_cpu - (log - flushed - for_others)).max(0.0);
     by_part.insert(Part::Flush, log);

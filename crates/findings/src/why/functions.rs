@@ -1,12 +1,10 @@
 //! Functions and statements whose times differ, and the chains by which they were called.
 //!
-//! Wall-clock time by call chain, of A and of B: running, waiting for a CPU, or asleep. Weights of a recording are
-//! shares of the time of the threads that serve connections; here they are converted to microseconds per transaction,
-//! so that conditions with different throughput are comparable.
-//!
-//! Named items below the parts. Functions of the server are compared by CPU time per transaction, not by shares of a
-//! profile: shares add up to one, so that a rise in one lowers all others. Statements, or kinds of transactions, are
-//! compared by their wall-clock time per transaction.
+//! Call chains have wall-clock times: running, waiting for a CPU, or asleep. Weights of a recording are shares of the
+//! time of the threads that serve connections; here they are converted to microseconds per transaction, so that
+//! conditions with different throughput are comparable. Functions of the server are compared by CPU time per
+//! transaction, not by shares of a profile: shares add up to one, so that a rise in one lowers all others. Statements,
+//! or kinds of transactions, are compared by their wall-clock time per transaction.
 
 use super::model::WhyError;
 use super::trials::{ChainTime, Changes, NamedChange, Trials};

@@ -31,9 +31,13 @@ const FAULT_US: f64 = 10.0;
 
 /// The server's user time, if more of its work ran on another node than its memory.
 pub(super) fn remote_memory(trials: &Trials<'_, '_>) -> Option<Accused> {
-    let counted = trials.counts(&|time| time.away_from_memory)?;
-    let accused = Accused::plain(trials, Suspect::RemoteMemory, &[Part::ServerUser]);
-    let more = counted.1.value.abs() >= REMOTE && counted.1.value * accused.time.value > 0.0;
+    in_user_time(trials, Suspect::RemoteMemory, trials.counts(&|time| time.away_from_memory)?, REMOTE)
+}
+
+/// The server's user time, if a count differs at least this much in the same direction.
+fn in_user_time(trials: &Trials<'_, '_>, suspect: Suspect, counted: Counts, least: f64) -> Option<Accused> {
+    let accused = Accused::plain(trials, suspect, &[Part::ServerUser]);
+    let more = counted.1.value.abs() >= least && counted.1.value * accused.time.value > 0.0;
     more.then(|| accused.counted(counted))
 }
 
@@ -50,10 +54,7 @@ pub(super) fn huge_pages(trials: &Trials<'_, '_>) -> Option<Accused> {
 
 /// The server's user time, if it has more TLB misses for the same work.
 pub(super) fn tlb_misses(trials: &Trials<'_, '_>) -> Option<Accused> {
-    let counted = trials.counts(&missed)?;
-    let accused = Accused::plain(trials, Suspect::TlbMisses, &[Part::ServerUser]);
-    let more = counted.1.value.abs() >= TLB_MISSES && counted.1.value * accused.time.value > 0.0;
-    more.then(|| accused.counted(counted))
+    in_user_time(trials, Suspect::TlbMisses, trials.counts(&missed)?, TLB_MISSES)
 }
 
 /// Kernel time, if it can be explained by the page faults of automatic NUMA balancing.

@@ -4,7 +4,7 @@ use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use std::collections::BTreeMap;
 use tare_findings::mode::{InCommon, Shared};
-use tare_findings::places::{FULLEST_NODE, Feature, features, threads_table};
+use tare_findings::places::{Category, Feature, Property, features, threads_table};
 use tare_findings::summarize;
 use tare_findings::summary::Summary;
 use tare_results::Results;
@@ -49,7 +49,8 @@ fn counts_of_any_size_are_added() {
     record.samples.push(record.samples[0].clone());
     let rows = threads_table(&[&record]);
     assert_eq!(rows[0].seen, BTreeMap::from([(0, 0.5), (1, 0.5)]));
-    assert_eq!(features(&record, None)["client thread 0"], Feature::Word("mostly on CPU 0".to_owned()));
+    let cpu = &features(&record, None)[&Property::MainCpu(ThreadClass::Client, 0)];
+    assert_eq!(*cpu, Feature::Category(Category::Cpu(0)));
 }
 
 pub fn summary(machine: &str, trials: Vec<TrialRecord>) -> Summary {
@@ -121,7 +122,7 @@ fn a_system_that_fills_one_node_first_is_found_by_the_threads_of_the_fullest_nod
     });
     let summary = summary(ARTICLE_A, trials.collect());
     let metric = summary.conditions[0].metrics.iter().find(|metric| metric.name == "tps").unwrap();
-    assert_eq!(metric.mode_cause.as_ref().unwrap().covariate, FULLEST_NODE);
+    assert_eq!(metric.mode_cause.as_ref().unwrap().covariate, Property::FullestNode);
     let [(low, _), (high, _)] = sides(&summary);
     assert_eq!((low, high), (InCommon::Number(1.0), InCommon::Number(0.5)));
 }

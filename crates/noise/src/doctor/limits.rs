@@ -2,7 +2,8 @@
 
 use super::finding::{Finding, Severity};
 use crate::control_group::ControlGroup;
-use crate::setting::{CGROUP, Setting, online_cpus};
+use crate::interference::quota_folders;
+use crate::setting::{Setting, online_cpus};
 use crate::system::System;
 use tare_cpuset::CpuSet;
 
@@ -38,25 +39,10 @@ fn server_group(is_made: bool, systemd: bool) -> Finding {
 
 /// The tightest CPU quota of this process's group and the groups above it.
 fn quota(system: &System) -> Finding {
-    let groups = system.read_optional("/proc/self/cgroup").unwrap_or_default();
-    let mut tightest: Option<(f64, String)> = None;
-    for line in groups.lines() {
-        // "0::/a/b" in v2, "2:cpu,cpuacct:/a/b" in v1.
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
-        let folder = match controllers {
-            "" => CGROUP.to_owned(),
-            c if c.split(',').any(|c| c == "cpu") => format!("{CGROUP}/{c}"),
-            _ => continue,
-        };
-        for group in ancestors(path) {
-            let cpus = cpus_allowed(system, &format!("{folder}{group}"));
-            if let Some(cpus) = cpus.filter(|c| tightest.as_ref().is_none_or(|(t, _)| c < t)) {
-                tightest = Some((cpus, format!("{folder}{group}")));
-            }
-        }
-    }
-    match tightest {
+    let of = |folder: String| Some((cpus_allowed(system, &folder)?, folder));
+    // Of equal ones the innermost.
+    let all = quota_folders(system).into_iter().rev().filter_map(of);
+    match all.min_by(|(a, _), (b, _)| a.total_cmp(b)) {
         None => Finding::new("cpu_quota", "none", Severity::Good, ""),
         Some((cpus, group)) => Finding::new(
             "cpu_quota",
@@ -66,15 +52,6 @@ fn quota(system: &System) -> Finding {
         )
         .command(Some("run outside of this container or slice, or without its CPU limit".to_owned())),
     }
-}
-
-/// `/a/b`, `/a` and the root, as suffixes of a path.
-fn ancestors(path: &str) -> Vec<String> {
-    let path = path.trim_end_matches('/');
-    let mut all: Vec<String> = path.match_indices('/').map(|(at, _)| path[..at].to_owned()).collect();
-    all.push(path.to_owned());
-    all.reverse();
-    all
 }
 
 /// The quota of one group in CPUs: cpu.max in v2, cfs quota and period in v1.

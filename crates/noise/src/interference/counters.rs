@@ -43,30 +43,25 @@ impl CpuTimes {
     /// Field-wise difference; a field that decreased (iowait may, proc_stat(5)) counts as zero.
     #[must_use]
     pub(crate) fn since(&self, earlier: &Self) -> Self {
-        Self {
-            user: self.user.saturating_sub(earlier.user),
-            nice: self.nice.saturating_sub(earlier.nice),
-            system: self.system.saturating_sub(earlier.system),
-            idle: self.idle.saturating_sub(earlier.idle),
-            iowait: self.iowait.saturating_sub(earlier.iowait),
-            irq: self.irq.saturating_sub(earlier.irq),
-            softirq: self.softirq.saturating_sub(earlier.softirq),
-            steal: self.steal.saturating_sub(earlier.steal),
-        }
+        self.with(earlier, u64::saturating_sub)
     }
 
     /// The sum of both, field by field.
     #[must_use]
     pub(crate) fn plus(&self, other: &Self) -> Self {
+        self.with(other, |own, other| own + other)
+    }
+
+    fn with(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
         Self {
-            user: self.user + other.user,
-            nice: self.nice + other.nice,
-            system: self.system + other.system,
-            idle: self.idle + other.idle,
-            iowait: self.iowait + other.iowait,
-            irq: self.irq + other.irq,
-            softirq: self.softirq + other.softirq,
-            steal: self.steal + other.steal,
+            user: of(self.user, other.user),
+            nice: of(self.nice, other.nice),
+            system: of(self.system, other.system),
+            idle: of(self.idle, other.idle),
+            iowait: of(self.iowait, other.iowait),
+            irq: of(self.irq, other.irq),
+            softirq: of(self.softirq, other.softirq),
+            steal: of(self.steal, other.steal),
         }
     }
 }

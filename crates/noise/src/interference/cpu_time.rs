@@ -151,9 +151,7 @@ impl Throttling {
     }
 
     fn of(system: &System) -> Self {
-        let own = system.read_optional("/proc/self/cgroup").unwrap_or_default();
-        let folders = own.lines().flat_map(|line| folders(line).unwrap_or_default());
-        Self(folders.filter_map(|folder| group(system, folder)).collect())
+        Self(quota_folders(system).into_iter().filter_map(|folder| group(system, folder)).collect())
     }
 
     /// Throttling since an earlier reading; `None` if no group with a quota counted a period meanwhile.
@@ -169,6 +167,12 @@ impl Throttling {
         });
         differences.max_by(|a, b| a.periods_fraction.total_cmp(&b.periods_fraction))
     }
+}
+
+/// The folders of this process's groups that may have a CPU quota, and of all groups above them, outer ones first.
+pub(crate) fn quota_folders(system: &System) -> Vec<String> {
+    let own = system.read_optional("/proc/self/cgroup").unwrap_or_default();
+    own.lines().flat_map(|line| folders(line).unwrap_or_default()).collect()
 }
 
 /// The folders of the group in a line of `/proc/self/cgroup` and of all groups above it: "0::/a/b" in version 2,

@@ -4,5 +4,6 @@ pub(crate) mod counters;
 mod cpu_time;
 mod snapshot;
 
+pub(crate) use cpu_time::quota_folders;
 pub use cpu_time::{CpuUse, Foreign, Throttled, Throttling};
 pub use snapshot::Snapshot;

@@ -92,19 +92,19 @@ impl Snapshot {
             by.iter().filter_map(|key| s.vmstat.get(*key).copied()).reduce(|sum, more| sum + more)
         };
         count("numa_demoted_pages", demoted(self), demoted(earlier));
-        for (name, key) in [
-            ("major_faults", "pgmajfault"),
-            ("numa_hint_faults", "numa_hint_faults"),
-            ("numa_migrated_pages", "numa_pages_migrated"),
-            ("numa_promoted_pages", "pgpromote_success"),
+        let (vmstat, numa, stat) =
+            ((&self.vmstat, &earlier.vmstat), (&self.numa, &earlier.numa), (&self.stat, &earlier.stat));
+        for (name, (now, before), key) in [
+            ("major_faults", vmstat, "pgmajfault"),
+            ("numa_hint_faults", vmstat, "numa_hint_faults"),
+            ("numa_migrated_pages", vmstat, "numa_pages_migrated"),
+            ("numa_promoted_pages", vmstat, "pgpromote_success"),
+            ("numa_miss_pages", numa, "numa_miss"),
+            ("numa_foreign_pages", numa, "numa_foreign"),
+            ("context_switches", stat, "ctxt"),
+            ("forks", stat, "processes"),
         ] {
-            count(name, self.vmstat.get(key).copied(), earlier.vmstat.get(key).copied());
-        }
-        for (name, key) in [("numa_miss_pages", "numa_miss"), ("numa_foreign_pages", "numa_foreign")] {
-            count(name, self.numa.get(key).copied(), earlier.numa.get(key).copied());
-        }
-        for (name, key) in [("context_switches", "ctxt"), ("forks", "processes")] {
-            count(name, self.stat.get(key).copied(), earlier.stat.get(key).copied());
+            count(name, now.get(key).copied(), before.get(key).copied());
         }
         out
     }

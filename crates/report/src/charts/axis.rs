@@ -96,13 +96,12 @@ impl Axis {
 
     /// The label of the axis: name, unit, and whether it starts at zero.
     pub(crate) fn label(&self, metric: &str) -> String {
-        let unit = if self.scale.unit.is_empty() { String::new() } else { format!(", {}", self.scale.unit) };
         let zero = match (self.logarithmic, self.starts_at_zero()) {
             (true, _) => " (logarithmic axis)",
             (_, true) => "",
             _ => " (axis does not start at zero)",
         };
-        format!("{metric}{unit}{zero}")
+        self.scale.with_unit(metric) + zero
     }
 
     /// The label of a tick. Trailing zeros are removed on a logarithmic axis, where ticks have one significant digit.

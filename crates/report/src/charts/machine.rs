@@ -158,11 +158,7 @@ fn pair_lines(
 }
 
 fn name_of(thread: &ThreadSummary) -> String {
-    let side = match thread.class {
-        ThreadClass::Client => "client",
-        ThreadClass::Connection => "server",
-        ThreadClass::Background => "background",
-    };
+    let side = thread.class.side();
     thread.pair.map_or_else(|| format!("{side} {}", thread.name), |pair| format!("{side} {pair}"))
 }
 

@@ -6,7 +6,7 @@ use tare_findings::condition::{ConditionSummary, MetricSummary};
 use tare_findings::relative::{Cost, RelativeCell, RelativeRow};
 use tare_results::covariate::Covariate;
 use tare_results::metric;
-use tare_results::schema::{Levels, Outcome, SampleRecord, ScheduleRecord, ThreadClass, ThreadRecord, TrialRecord};
+use tare_results::schema::{Levels, SampleRecord, ScheduleRecord, ThreadRecord, TrialRecord};
 use tare_stats::ratio::Verdict;
 
 /// The subject of a row; which fields are set depends on the table.
@@ -70,9 +70,9 @@ pub(crate) const TRIAL: &[Column] = &[
 
 pub(crate) const ENDED: &[Column] = &[
     column!(trial, "block", Whole, "pass over all conditions that it belongs to, from 0", |t| Cell::whole(t.block)),
-    column!(trial, "outcome", Text, "ok, failed, or disturbed: set aside for another attempt", |t| Cell::text(
-        outcome(t.outcome)
-    )),
+    column!(trial, "outcome", Text, "ok, failed, or disturbed: set aside for another attempt", |t| {
+        Cell::text(t.outcome.to_string())
+    }),
     column!(trial, "reason", Text, "why it failed, or what disturbed it", |t| of(t.reason.as_deref(), Cell::text)),
     column!(trial, "started_at", Text, "start, RFC 3339 in UTC", |t| Cell::text(&t.started_at)),
     column!(trial, "elapsed_s", Number, "whole length with start, warm-up and stop of the server, seconds", |t| {
@@ -139,9 +139,9 @@ pub(crate) const COVARIATE: &[Column] = &[
 ];
 
 pub(crate) const THREAD: &[Column] = &[
-    column!(thread, "class", Text, "client, connection (serves a client) or background", |t| Cell::text(class(
-        t.class
-    ))),
+    column!(thread, "class", Text, "client, connection (serves a client) or background", |t| {
+        Cell::text(t.class.to_string())
+    }),
     column("pair", Kind::Whole, "number of its connection: client and connection of one number are a pair", |row| {
         of(row.thread.and_then(|t| t.pair), Cell::whole)
     }),
@@ -202,7 +202,7 @@ pub(crate) const SUMMARY: &[Column] = &[
 /// A build or a value of an option, with one load, compared with the first.
 pub(crate) const RELATIVE: &[Column] = &[
     column!(relative, "group", Text, "kind of load: point, range, aggregated range, write, mixed", |(row, _)| {
-        Cell::text(row.group.name())
+        Cell::text(row.group.to_string())
     }),
     column("ratio", Kind::Number, "metric / that of the base with the same load; 1 for the base", |row| {
         Cell::number(row.relative.map(|(_, cell)| cell.ratio))
@@ -266,22 +266,6 @@ fn schedule<'a>(row: &TidyRow<'a>, part: fn(&ScheduleRecord) -> f64) -> Cell<'a>
 fn seen(thread: &ThreadRecord) -> Cell<'_> {
     let seen: Vec<String> = thread.seen_cpus.iter().map(|(cpu, sightings)| format!("{cpu}:{sightings}")).collect();
     if seen.is_empty() { Cell::Nothing } else { Cell::Text(seen.join(" ").into()) }
-}
-
-fn outcome(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Ok => "ok",
-        Outcome::Failed => "failed",
-        Outcome::Disturbed => "disturbed",
-    }
-}
-
-fn class(class: ThreadClass) -> &'static str {
-    match class {
-        ThreadClass::Client => "client",
-        ThreadClass::Connection => "connection",
-        ThreadClass::Background => "background",
-    }
 }
 
 pub(crate) fn better(better: metric::Better) -> &'static str {

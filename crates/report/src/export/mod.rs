@@ -7,6 +7,7 @@ mod junit;
 mod parquet;
 #[cfg(feature = "png")]
 pub mod png;
+pub mod sides;
 pub mod source;
 pub mod svg;
 pub mod tables;

@@ -7,12 +7,11 @@ use super::given::Page;
 use crate::charts::flame::{self, Width};
 use crate::figures::times;
 use crate::tables;
-use crate::words::{between, waits};
+use crate::words::{at, between, waits};
 use maud::{Markup, html};
 use tare_findings::builds::{BuildComparison, Changed};
 use tare_findings::captures::{CaptureSummary, GrowthRanking, Profiled};
 use tare_findings::compare::Side;
-use tare_findings::factors::words_of;
 use tare_findings::lines::LinesSummary;
 use tare_findings::time;
 use tare_findings::waits::{ClassTime, WaitsSummary, WakesSummary};
@@ -49,8 +48,7 @@ fn table_of(ranking: &GrowthRanking) -> Markup {
         Profiled::Symbols => ("Functions", true),
         Profiled::Calls => ("Functions with what they call", false),
     };
-    let at = if ranking.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&ranking.levels)) };
-    let caption = format!("{what} over {}{at}", ranking.over);
+    let caption = format!("{what} over {}{}", ranking.over, at(&ranking.levels));
     html! {
         details open[open] {
             summary { (caption) }
@@ -326,10 +324,9 @@ pub(super) fn builds(page: &Page<'_>) -> Option<Markup> {
 }
 
 fn changes(found: &BuildComparison) -> Markup {
-    let at = if found.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&found.levels)) };
     html! {
         details {
-            summary { "What changed inside, " (found.a) " to " (found.b) (at) }
+            summary { "What changed inside, " (found.a) " to " (found.b) (at(&found.levels)) }
             (changed("Functions, share of the samples", &found.symbols, found))
             (changed("Locks, share of the connections' time waiting", &found.locks, found))
         }

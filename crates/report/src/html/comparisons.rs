@@ -117,7 +117,7 @@ fn says_something(row: &AgainstFirst) -> bool {
 }
 
 fn change_rows(found: &ManyComparison) -> Markup {
-    let by = found.metrics.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|adjusted| adjusted.by.clone());
+    let by = found.metrics.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|adjusted| adjusted.by);
     let interval = |ci: Option<_>| ci.map_or("–".to_owned(), changes_of);
     let shown: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| says_something(row)).collect();
     // Values that all rows share are printed once, above them.

@@ -192,7 +192,7 @@ pub(super) fn trials(page: &Page<'_>) -> Option<Markup> {
                     table {
                         thead { tr {
                             th.l.c scope="col" { "trial" } th.l scope="col" { "condition" } th.l.c scope="col" { "state" }
-                            th scope="col" { (metric.unwrap_or("")) @if !scale.unit.is_empty() { ", " (scale.unit) } }
+                            th scope="col" { (scale.with_unit(metric.unwrap_or(""))) }
                             th.l scope="col" { "reason" } @if in_directory { th.l.c scope="col" { "logs" } }
                         } }
                         tbody { @for trial in trials.iter().take(LISTED_TRIALS) { tr data-c=(trial.condition) {

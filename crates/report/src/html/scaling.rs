@@ -155,7 +155,7 @@ pub(super) fn relative(page: &Page<'_>) -> Option<Markup> {
                     @for column in &table.columns { th scope="col" { (column) } }
                 } }
                 tbody { @for row in &table.rows { tr {
-                    td.l { (row.group.name()) } th scope="row" { (row.name()) }
+                    td.l { (row.group) } th scope="row" { (row.name()) }
                     @for cell in &row.cells { (relative_cell(cell.as_ref())) }
                 } } }
             }

@@ -11,7 +11,7 @@ use maud::{Markup, html};
 use tare_findings::condition::{ConditionSummary, MetricSummary};
 use tare_findings::factors::words_of;
 use tare_findings::mode::Middle;
-use tare_findings::placement::{GridCell, PlacementGrid, place_words};
+use tare_findings::placement::{GridCell, PlacementGrid};
 use tare_findings::summary::{self, ProbeRow};
 use tare_text::percent;
 
@@ -27,7 +27,7 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
     Some(html! {
         (scroll("Table of conditions", &html! {
             table {
-                caption { (metric) @if !scale.unit.is_empty() { ", " (scale.unit) } }
+                caption { (scale.with_unit(metric)) }
                 thead { tr {
                     th.l scope="col" { "condition" }
                     th scope="col" { "trials" } th scope="col" { "mean" } th scope="col" { "95% from" } th scope="col" { "95% to" }
@@ -137,17 +137,16 @@ pub(super) fn grids(page: &Page<'_>) -> Option<Markup> {
 fn grid_table(page: &Page<'_>, grid: &PlacementGrid) -> Markup {
     let scale = tables::scale_of(grid, page.summary);
     let at = if grid.levels.is_empty() { String::new() } else { format!(", {}", words_of(&grid.levels)) };
-    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     html! {
         (scroll(&format!("Clients by server locations{at}"), &html! {
             table {
-                caption { (grid.metric) (unit) (at) }
+                caption { (scale.with_unit(&grid.metric)) (at) }
                 thead { tr {
                     th.l scope="col" { "clients on" }
-                    @for server in &grid.servers { th scope="col" { "server on " (place_words(server)) } }
+                    @for server in &grid.servers { th scope="col" { "server on " (words::place(server)) } }
                 } }
                 tbody { @for (client, row) in grid.clients.iter().zip(&grid.cells) { tr {
-                    th scope="row" { (place_words(client)) }
+                    th scope="row" { (words::place(client)) }
                     @for found in row { td { @match found {
                         Some(found) => (grid_cell(page, grid, found, &scale)),
                         None => "–",
@@ -170,7 +169,7 @@ pub(super) fn probes(page: &Page<'_>) -> Option<Markup> {
     let rows = summary::probe_rows(page.summary);
     let first = rows.first()?;
     let scale = Scale::new(&first.metric.unit, rows.iter().map(|row| row.metric.max).fold(0.0, f64::max), 4);
-    let by = rows.iter().find_map(|row| row.adjusted).map(|found| found.probe.clone());
+    let by = rows.iter().find_map(|row| row.adjusted).map(|found| found.probe);
     let interval = |ci| between(ci, "–", |end| scale.number(end));
     let left: Vec<String> = first.left.iter().map(|(probe, _)| format!("left by {probe}")).collect();
     let mut heads = vec![L("condition"), R("between")];
@@ -195,8 +194,7 @@ pub(super) fn probes(page: &Page<'_>) -> Option<Markup> {
         }
         cells
     };
-    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
-    let caption = format!("{}{unit}", first.metric.name);
+    let caption = scale.with_unit(&first.metric.name);
     Some(html! {
         p.note {
             "A probe is known work, done before and after each sample on its own PUs while the server idles: loads from memory "

@@ -5,9 +5,8 @@ use super::scaling::RATIO;
 use super::style::{Style, plain};
 use crate::figures::times;
 use crate::tables;
-use crate::words::{between, waits};
+use crate::words::{at, between, waits};
 use tare_findings::captures::{CaptureSummary, Grown, GrowthRanking, Profiled};
-use tare_findings::factors::words_of;
 use tare_findings::lines::LinesSummary;
 use tare_findings::summary::Summary;
 use tare_text::{ending, percent};
@@ -37,8 +36,7 @@ fn one(ranking: &GrowthRanking, style: Style) -> String {
     let shown = ranking.grown.iter().take(LISTED).enumerate().filter(moves);
     let mut table = tables::growth([what, "first", "last"], shown.map(|(_, grown)| grown));
     table.rows.iter_mut().filter_map(|row| row[0].0.as_mut()).for_each(|name| *name = ending(&plain(name), NAME));
-    let at =
-        if ranking.levels.is_empty() { String::new() } else { format!(" at {}", plain(&words_of(&ranking.levels))) };
+    let at = plain(&at(&ranking.levels));
     let head = format!("{what} whose share of {of} grows over {}{at}, fastest first", ranking.over);
     titled(style, &head, &drawn(style, &table))
 }

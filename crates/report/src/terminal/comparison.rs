@@ -34,15 +34,9 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
     let metrics: Vec<&MetricComparison> = found.metrics.iter().collect();
     let how = found.sessions.as_ref().map_or_else(|| words::how_compared(&metrics), words::how_compared_by_session);
     parts.push(explanation(options, style, "marked *", &how, &metrics));
+    let Comparison { losses, notes, one_run, .. } = found;
     parts.extend(found.gate.map(|gate| {
-        let gated = Gated {
-            gate,
-            base: "A",
-            metrics: &metrics,
-            losses: &found.losses,
-            notes: &found.notes,
-            one_run: found.one_run,
-        };
+        let gated = Gated { gate, base: "A", metrics: &metrics, losses, notes, one_run: *one_run };
         style.bold(&wrap(style, "", "", &plain(&gated.words(options))))
     }));
     parts.join("\n")
@@ -222,16 +216,10 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     }
     let metrics: Vec<&MetricComparison> = found.metrics.iter().map(|row| &row.metric).collect();
     parts.push(explanation(options, style, "rows of the first table", &words::how_compared(&metrics), &metrics));
-    let first = found.sides.first().map_or("", String::as_str);
+    let base = found.sides.first().map_or("", String::as_str);
+    let ManyComparison { losses, notes, one_run, .. } = found;
     parts.extend(found.gate.map(|gate| {
-        let gated = Gated {
-            gate,
-            base: first,
-            metrics: &metrics,
-            losses: &found.losses,
-            notes: &found.notes,
-            one_run: found.one_run,
-        };
+        let gated = Gated { gate, base, metrics: &metrics, losses, notes, one_run: *one_run };
         style.bold(&wrap(style, "", "", &plain(&gated.words(options))))
     }));
     parts.join("\n")

@@ -5,11 +5,10 @@ use super::spread::left_out;
 use super::style::{Style, fits, plain};
 use crate::figures::Scale;
 use crate::tables;
-use crate::words::{best_first, better_word};
+use crate::words::{self, best_first, better_word};
 use tare_findings::condition::{ConditionSummary, MetricSummary};
-use tare_findings::factors::words_of;
 use tare_findings::mode::Middle;
-use tare_findings::placement::{GridCell, PlacementGrid, place_words};
+use tare_findings::placement::{GridCell, PlacementGrid};
 use tare_findings::summary::Summary;
 use tare_results::metric::Better;
 use tare_stats::Interval;
@@ -45,9 +44,8 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
         Some(width) if width < NARROW => columns.stacked(&conditions, style),
         _ => columns.table(&conditions, 3, style),
     });
-    let unit = if columns.scale.unit.is_empty() { String::new() } else { format!(", {}", columns.scale.unit) };
     let order = best_first(several_loads);
-    let words = format!("{name}{unit} ({better}; {order}; intervals over trials)");
+    let words = format!("{} ({better}; {order}; intervals over trials)", columns.scale.with_unit(name));
     Some(titled(style, &words, &(text + &left_out(hidden) + &hides)))
 }
 
@@ -235,18 +233,17 @@ pub(super) fn grids(summary: &Summary, style: Style) -> Option<String> {
 
 fn grid_table(grid: &PlacementGrid, summary: &Summary, style: Style) -> String {
     let scale = tables::scale_of(grid, summary);
-    let servers: Vec<String> = grid.servers.iter().map(|server| plain(&place_words(server))).collect();
+    let servers: Vec<String> = grid.servers.iter().map(|server| plain(&words::place(server))).collect();
     let heads: Vec<&str> = std::iter::once("clients on").chain(servers.iter().map(String::as_str)).collect();
     let rows = grid.clients.iter().zip(&grid.cells).map(|(client, row)| {
         let figure = |found: &GridCell| grid_cell(found, grid, summary, &scale);
         let figures = row.iter().map(|found| found.as_ref().map_or("-".to_owned(), figure));
-        std::iter::once(plain(&place_words(client))).chain(figures).collect()
+        std::iter::once(plain(&words::place(client))).chain(figures).collect()
     });
-    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
-    let at = if grid.levels.is_empty() { String::new() } else { format!(" at {}", plain(&words_of(&grid.levels))) };
     let head = format!(
-        "{}{unit}: clients by row, server by column{at} (mean ± half of the 95% interval, or modes)",
-        grid.metric
+        "{}: clients by row, server by column{} (mean ± half of the 95% interval, or modes)",
+        scale.with_unit(&grid.metric),
+        plain(&words::at(&grid.levels))
     );
     titled(style, &head, &lined(style, &heads, 1, rows))
 }

@@ -76,11 +76,10 @@ fn table(found: &Find, style: Style) -> String {
         cells.push(fate(candidate, found));
         cells
     };
-    let unit = if scale.unit.is_empty() { String::new() } else { format!(", {}", scale.unit) };
     let (means, blocks) = match found.disturbed {
         0 => ("", "in which both ran"),
         _ => (", over undisturbed trials if there are any", "in which neither or both were disturbed"),
     };
-    let head = format!("{metric}{unit}{means}; ratio to the leader, over the blocks {blocks}");
+    let head = format!("{}{means}; ratio to the leader, over the blocks {blocks}", scale.with_unit(metric));
     titled(style, &head, &lined(style, &heads, 1, order.into_iter().map(row)))
 }

@@ -105,7 +105,7 @@ pub(super) fn relative(summary: &Summary, style: Style) -> Option<String> {
     let columns: Vec<String> = table.columns.iter().map(|column| plain(column)).collect();
     let heads: Vec<&str> = ["group", "load"].into_iter().chain(columns.iter().map(String::as_str)).collect();
     let rows = table.rows.iter().map(|row| {
-        let mut cells = vec![row.group.name().to_owned(), plain(&row.name())];
+        let mut cells = vec![row.group.to_string(), plain(&row.name())];
         cells.extend(row.cells.iter().map(|cell| cell.as_ref().map_or("-".to_owned(), relative_figure)));
         cells
     });

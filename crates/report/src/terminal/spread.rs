@@ -150,9 +150,9 @@ pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {
     let rows: Vec<ProbeRow<'_>> = summary::probe_rows(summary);
     let first = rows.first()?;
     let by = rows.iter().find_map(|row| row.adjusted).map(|found| format!("mean at the same {}", found.probe));
+    let names: Vec<String> = first.left.iter().map(|(probe, _)| probe.to_string()).collect();
     let mut heads = vec!["condition", "between"];
-    let names: Vec<&str> = first.left.iter().map(|(probe, _)| *probe).collect();
-    heads.extend(&names);
+    heads.extend(names.iter().map(String::as_str));
     heads.push("mean, 95% interval");
     heads.extend(by.as_deref());
     let line = |row: &ProbeRow<'_>| {
@@ -162,7 +162,7 @@ pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {
             None => scale.number(mean),
         };
         let mut line = vec![plain(row.condition), row.between.map_or("-".to_owned(), percent)];
-        line.extend(names.iter().map(|name| {
+        line.extend(first.left.iter().map(|(name, _)| {
             let left = row.left.iter().find(|(probe, _)| probe == name);
             left.map_or("-".to_owned(), |(_, left)| format!("{left:.2}"))
         }));
@@ -176,12 +176,10 @@ pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {
         }
         line
     };
-    let unit = Scale::new(&first.metric.unit, first.metric.max, 4).unit;
     let head = format!(
-        "what each probe leaves of the spread between trials (1: explains nothing; average over {}), and {}{}",
+        "what each probe leaves of the spread between trials (1: explains nothing; average over {}), and {}",
         tare_text::count(first.metrics, "metric"),
-        first.metric.name,
-        if unit.is_empty() { String::new() } else { format!(", {unit}") },
+        Scale::new(&first.metric.unit, first.metric.max, 4).with_unit(&first.metric.name),
     );
     Some(titled(style, &head, &lined(style, &heads, 1, rows.iter().map(line))))
 }

@@ -2,11 +2,10 @@
 
 use super::find;
 use super::headline::{divides, headline};
-use super::terms::{interval_of_ratio, modes, query};
+use super::terms::{at, interval_of_ratio, modes, negative_scaling, query};
 use crate::figures::{Scale, times};
 use serde::Serialize;
 use tare_findings::answer::spread_from as spread_source;
-use tare_findings::factors::words_of;
 use tare_findings::spread::{SpreadFrom, SpreadSources};
 use tare_findings::verdict::{
     Alone, Answer, Disturbed, Estimate, LessStep, Moved, MovedAlone, Range, Ranked, Selected, Tested, Untested,
@@ -315,20 +314,11 @@ fn sources(from: &SpreadFrom) -> String {
 }
 
 fn steps(less: &[LessStep]) -> Option<String> {
-    if less.is_empty() {
-        return None;
-    }
-    let more = match less.len().saturating_sub(LISTED_STEPS) {
-        0 => String::new(),
-        n => format!("; and {} more", count(n, "step")),
-    };
     let words = |step: &LessStep| {
-        let at = if step.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&step.levels)) };
         let interval = step.ci.map_or_else(String::new, |ci| format!(" ({})", interval_of_ratio(ci)));
-        format!("{} to {} {}{at} {}{interval}", step.from, step.to, step.over, times(step.ratio))
+        format!("{} to {} {}{} {}{interval}", step.from, step.to, step.over, at(&step.levels), times(step.ratio))
     };
-    let listed: Vec<String> = less.iter().take(LISTED_STEPS).map(words).collect();
-    Some(format!("Negative scaling: {}{more}.", listed.join("; ")))
+    negative_scaling(less.iter().map(words).collect(), LISTED_STEPS)
 }
 
 fn few(trials: usize) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Answers over several loads or ladders: what differs under each load, and steps pooled over many ladders.
 
 use super::not_shown;
-use super::terms::{first_that_fits, interval_of_ratio, measured, small_change};
+use super::terms::{at, first_that_fits, interval_of_ratio, measured, small_change};
 use crate::figures::times;
 use tare_findings::factors::words_of;
 use tare_findings::pooled::{PooledStep, StepExceptions};
@@ -185,7 +185,7 @@ fn steps(less: &[LessStep], ladders: usize) -> String {
         };
     };
     let step = format!("{} to {} {} gave {}", first.from, first.to, first.over, times(first.ratio));
-    let at = if first.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&first.levels)) };
+    let at = at(&first.levels);
     let more = match less.len() - 1 {
         0 => String::new(),
         n => format!("; {} gave less", count(n, "more step")),

@@ -4,7 +4,6 @@ use super::find::shown_interval;
 use super::terms::{first_that_fits, interval_of_change, phrase};
 use super::trials;
 use crate::figures::{Scale, change, changes_of};
-use tare_findings::compare::groups::word;
 use tare_findings::compare::{
     AgainstFirst, Change, Comparison, JoinedBy, Losses, Lost, ManyComparison, MetricComparison, Note, Sessions, Verdict,
 };
@@ -21,6 +20,15 @@ pub(crate) fn identical(programs: &[String]) -> String {
          machine or from chance.",
         digits.join(", ")
     )
+}
+
+pub(crate) fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "faster",
+        Verdict::Slower => "slower",
+        Verdict::Equivalent => "equivalent",
+        Verdict::Inconclusive => "inconclusive",
+    }
 }
 
 /// The largest change of a judged metric, or that none is shown, in at most 25 words; `None` if no metric is judged.
@@ -178,7 +186,7 @@ pub(crate) fn note(found: &Note) -> String {
         }
         Note::Refused(why) => refusal(why),
         Note::Unprobed(probe) => {
-            format!("not adjusted by the probe {}: that needs 4 trials per side, each with a reading", probe.word())
+            format!("not adjusted by the probe {probe}: that needs 4 trials per side, each with a reading")
         }
         Note::Disturbed { side, attempts } => trials::disturbed_side(side, attempts),
         Note::Failed { side, condition, failed } => {
@@ -316,8 +324,7 @@ pub(super) fn refusal(why: &Refusal) -> String {
     format!(
         "nothing is adjusted by the probe {}: the compared settings can change it ({}{more}), and a control that the \
          treatment affects invalidates the comparison",
-        why.probe.word(),
-        why.first
+        why.probe, why.first
     )
 }
 

@@ -1,7 +1,7 @@
 //! Sentences on runs of global counters.
 
+use super::terms::at;
 use tare_findings::counters::CounterTable;
-use tare_findings::factors::words_of;
 use tare_text::{count, percent};
 
 /// A count with separators: `20,480,000`.
@@ -65,7 +65,7 @@ pub(crate) fn generator(table: &CounterTable) -> Option<String> {
 }
 
 pub(crate) fn counters_head(table: &CounterTable) -> String {
-    let at = if table.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&table.levels)) };
+    let at = at(&table.levels);
     format!("seconds for all rounds of all threads{at}: threads by row, strategy by column (less is better)")
 }
 

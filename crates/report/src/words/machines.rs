@@ -17,10 +17,21 @@ pub(super) fn differing_machines(hosts: &Hosts) -> Vec<String> {
         format!("{} varies more or less than the other machines{spread}.", row.name)
     }));
     message.extend(hosts.rows.iter().filter(|row| row.open_level).filter_map(open_level));
-    message.extend(hosts.rows.iter().filter(|row| !row.differs.is_empty()).map(|row| {
-        format!("{} is set up differently from {}: {}.", row.name, hosts.rows[0].name, row.differs.join("; "))
-    }));
+    message.extend(hosts.rows.iter().map(|row| (row, differs(row))).filter(|(_, differs)| !differs.is_empty()).map(
+        |(row, differs)| {
+            format!("{} is set up differently from {}: {}.", row.name, hosts.rows[0].name, differs.join("; "))
+        },
+    ));
     message
+}
+
+/// What differs from the first machine.
+pub(crate) fn differs(row: &HostRow) -> Vec<String> {
+    let settings = row.differences.iter().map(|found| {
+        let here = if found.b.is_empty() { "(none)" } else { &found.b };
+        format!("{} {here} in place of {}", found.what, found.a)
+    });
+    row.changes.iter().map(ToString::to_string).chain(settings).collect()
 }
 
 fn open_level(row: &HostRow) -> Option<String> {

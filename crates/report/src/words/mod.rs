@@ -34,7 +34,7 @@ pub use compared::how_compared;
 pub(crate) use compared::{how_compared_by_session, is_only_in_first};
 pub(crate) use comparison::{
     adjusted_by, beyond_disturbance, build_verdict, difference, fails_more_by_test, identical, note, sides_of, size,
-    verdict, verdict_in_markdown,
+    verdict, verdict_in_markdown, word,
 };
 pub use comparison::{comparison_sentence, many_sentence, notes};
 pub(crate) use counters::{counters_head, generator, losses};
@@ -43,8 +43,8 @@ pub use first_screen::{FirstScreen, first_screen};
 pub use further::further;
 pub use history::history_sentence;
 pub(crate) use history::{hash, history, history_gate, line};
-pub(crate) use machines::distance;
+pub(crate) use machines::{differs, distance};
 pub use terms::{Named, grouped, not_realizable, which};
-pub(crate) use terms::{best_first, better_word, between, letter, mode_cause, modes};
+pub(crate) use terms::{at, best_first, better_word, between, letter, mode_cause, modes, place};
 pub(crate) use trials::failure;
 pub use warnings::{warnings, warnings_in_full};

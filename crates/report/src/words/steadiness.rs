@@ -81,7 +81,7 @@ pub fn measured_probes(found: &Weight) -> String {
 
 fn of_probe(found: &OfProbe) -> String {
     let ends = format!("{:.2} to {:.2}", found.left_ci_low, found.left_ci_high);
-    format!("the probe {} leaves {:.2} of it ({ends})", found.probe.word(), found.left)
+    format!("the probe {} leaves {:.2} of it ({ends})", found.probe, found.left)
 }
 
 /// The outcome of `sampling.probe = "auto"`, as a note of the plan; with `None` the samples do not vary.
@@ -99,7 +99,7 @@ pub fn chosen_probe(found: Option<&Weight>) -> String {
 pub fn probe_advice(found: &Weight) -> String {
     match (found.advice, found.probe) {
         (Advice::Helps, Some(probe)) => {
-            format!("A probe helps here: run the study with --set sampling.probe={}.", probe.word())
+            format!("A probe helps here: run the study with --set sampling.probe={probe}.")
         }
         (Advice::DoesNotHelp, _) => "No probe helps here: each probe leaves more than 0.90 of the spread.".to_owned(),
         (Advice::Helps | Advice::CannotTell, _) => {

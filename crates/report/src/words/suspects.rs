@@ -2,10 +2,10 @@
 //! experiment that decides.
 
 use super::comparison::factor;
+use super::terms::{at, negative_scaling};
 use super::why::{last_word, lock, signed};
 use crate::figures::{change, changes_of, times};
 use tare_findings::captures::{GrowthRanking, Profiled};
-use tare_findings::factors::words_of;
 use tare_findings::scaling::{Scaling, Step};
 use tare_findings::summary::Summary;
 use tare_findings::time::BY_CALLER;
@@ -131,22 +131,12 @@ pub(super) fn culprits(summary: &Summary, metric: &str) -> Vec<String> {
 }
 
 fn retrograde(summary: &Summary, metric: &str) -> Option<String> {
-    let steps: Vec<(&Scaling, &Step)> = summary
-        .scaling
-        .iter()
-        .filter(|law| law.metric == metric)
-        .flat_map(|law| law.steps.iter().filter(|step| step.retrograde).map(move |step| (law, step)))
-        .collect();
-    let words = |(law, step): &(&Scaling, &Step)| {
-        let at = if law.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&law.levels)) };
-        format!("{} -> {} {} gave {}{at}", step.from, step.to, law.over, times(step.ratio))
+    let words = |law: &Scaling, step: &Step| {
+        format!("{} -> {} {} gave {}{}", step.from, step.to, law.over, times(step.ratio), at(&law.levels))
     };
-    let listed: Vec<String> = steps.iter().take(LISTED).map(words).collect();
-    let more = match steps.len().saturating_sub(LISTED) {
-        0 => String::new(),
-        n => format!("; and {} more", count(n, "step")),
-    };
-    (!steps.is_empty()).then(|| format!("Negative scaling: {}{more}.", listed.join("; ")))
+    let laws = summary.scaling.iter().filter(|law| law.metric == metric);
+    let steps = laws.flat_map(|law| law.steps.iter().filter(|step| step.retrograde).map(move |step| words(law, step)));
+    negative_scaling(steps.collect(), LISTED)
 }
 
 /// The first of the ranking for which growth is shown; `None` if no growth is shown.
@@ -157,15 +147,15 @@ fn growing(summary: &Summary, what: Profiled) -> Option<String> {
     let growth = |ranking: &&GrowthRanking| ranking.grown.first().map_or(0.0, |first| first.per_doubling);
     let ranking = rankings.max_by(|a, b| growth(a).total_cmp(&growth(b)))?;
     let first = ranking.grown.first()?;
-    let at = if ranking.levels.is_empty() { String::new() } else { format!(" at {}", words_of(&ranking.levels)) };
     let (among, of) = match what {
         Profiled::Locks => ("locks", "of the connections' time"),
         Profiled::Symbols | Profiled::Calls => ("functions", "of the server's samples"),
     };
     Some(format!(
-        "{} grows fastest of all {among} over {}{at}: from {} to {} {of}.",
+        "{} grows fastest of all {among} over {}{}: from {} to {} {of}.",
         first.name,
         ranking.over,
+        at(&ranking.levels),
         percent(first.first),
         percent(first.last)
     ))

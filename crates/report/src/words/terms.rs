@@ -6,13 +6,15 @@ use crate::figures::{Scale, change, changes_of, figure, times_between};
 use std::collections::HashMap;
 use tare_findings::factors::words_of;
 use tare_findings::mode::{InCommon, Mode, ModeCause, ModeSide, Shared};
-use tare_findings::places::{FULLEST_NODE, PAIRS};
+use tare_findings::placement::Place;
+use tare_findings::places::{Category, Property};
 use tare_findings::verdict::Measured;
 use tare_results::metric::Better;
 pub(super) use tare_results::metric::short as query;
 use tare_results::schema::{Levels, Plan};
 use tare_stats::Interval;
 use tare_text::{count, decimal, list, percent};
+use tare_topology::Pairing;
 
 /// Both limits of an interval, `0.98x to 1.03x`, or `none`.
 pub(crate) fn between(ci: Option<Interval>, none: &str, end: impl Fn(f64) -> String) -> String {
@@ -80,23 +82,63 @@ pub(crate) fn better_word(better: Better) -> &'static str {
     }
 }
 
+/// A location with its CPUs on this machine, for a table's head.
+pub(crate) fn place(place: &Place) -> String {
+    match &place.cpus {
+        Some(cpus) => format!("{} (CPU {cpus})", place.location),
+        None => place.location.clone(),
+    }
+}
+
 /// Which covariate explains the modes: "pairs same-pu at 66.0 k/s, pairs other-node at 13.0 k/s".
 pub(crate) fn mode_cause(cause: &ModeCause, unit: &str) -> String {
     let name = &cause.covariate;
     let side = |side: &ModeSide| {
         let what = match &side.in_common {
-            InCommon::Number(share) if name == FULLEST_NODE => format!("{} of threads on one node", percent(*share)),
+            InCommon::Number(share) if *name == Property::FullestNode => {
+                format!("{} of threads on one node", percent(*share))
+            }
             InCommon::Number(mean) => format!("{name} {} on average", decimal(*mean, 3)),
             InCommon::Pairs { relation, share } => pairs(*relation, *share),
             InCommon::Unknown => format!("{name} unknown"),
-            InCommon::Word { word, trials, of } => {
+            InCommon::Category { category, trials, of } => {
                 let share = if trials == of { String::new() } else { format!(" in {trials} of {of} trials") };
-                if name == PAIRS { format!("{word}{share}") } else { format!("{name} {word}{share}") }
+                match category {
+                    Category::Relation(own) => format!("client and server thread {}{share}", relation(*own)),
+                    Category::Cpu(cpu) => format!("{name} mostly on CPU {cpu}{share}"),
+                    Category::Plan(plan) => format!("{name} {plan}{share}"),
+                }
             }
         };
         format!("{what} at {}", figure(side.mean, unit))
     };
     cause.sides.iter().map(side).collect::<Vec<_>>().join(", ")
+}
+
+/// The levels of other factors as part of a sentence, " at rows=10"; empty without any.
+pub(crate) fn at(levels: &Levels) -> String {
+    if levels.is_empty() { String::new() } else { format!(" at {}", words_of(levels)) }
+}
+
+/// A sentence with the first of these steps; `None` without any.
+pub(super) fn negative_scaling(mut steps: Vec<String>, listed: usize) -> Option<String> {
+    let more = steps.len().saturating_sub(listed);
+    steps.truncate(listed);
+    let more = if more == 0 { String::new() } else { format!("; and {} more", count(more, "step")) };
+    (!steps.is_empty()).then(|| format!("Negative scaling: {}{more}.", steps.join("; ")))
+}
+
+/// The relation of two CPUs as part of a sentence: "on one PU".
+fn relation(relation: Pairing) -> &'static str {
+    match relation {
+        Pairing::SamePu => "on one PU",
+        Pairing::SmtSibling | Pairing::SameCore => "on two PUs of one core",
+        Pairing::SameCache => "on two cores under one cache",
+        Pairing::OtherCache => "on two cores of one node, under different caches",
+        Pairing::SameNode => "on two cores of one node",
+        Pairing::OtherNode => "on different nodes",
+        Pairing::None => "on different PUs",
+    }
 }
 
 /// A share of pairs: "every pair on one PU", "40% of pairs on one node".

@@ -1,7 +1,5 @@
-//! Reads all parts of a study cut into shards as one set of results, even if incomplete.
-//!
-//! Merges the parts that machines ran into one results directory. The same parts always give the same bytes; more parts
-//! extend it.
+//! Reads all parts of a study cut into shards as one set of results, even if incomplete, and merges them into one
+//! results directory: the same parts always give the same bytes, and more parts extend it.
 
 use super::Sharded;
 use super::parts::{self, Parts, Recorded};

@@ -1,7 +1,5 @@
-//! A series before it is tested: its splits, its single outliers, and the autocorrelation of neighbouring runs.
-//!
-//! Replaces single runs far from their neighbourhood by its median: a Hampel filter whose scale is not affected by
-//! steps.
+//! A series before it is tested: its splits, the autocorrelation of neighbouring runs, and its single outliers, which
+//! are replaced by the median of their neighbourhood: a Hampel filter whose scale is not affected by steps.
 
 use crate::descriptive::{lag1_autocorrelation, mean, median, quantile};
 use crate::quantiles::t_upper_tail;

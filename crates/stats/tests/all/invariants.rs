@@ -148,7 +148,7 @@ proptest! {
 
     #[test]
     fn associations_are_probabilities(y in prop::collection::vec(value(), 0..12), x in prop::collection::vec(prop::option::of(value()), 12), step: bool) {
-        let covariate = Covariate { name: "x".into(), values: Values::Numeric(x[..y.len()].to_vec()) };
+        let covariate = Covariate { name: "x", values: Values::Numeric(x[..y.len()].to_vec()) };
         let groups: Vec<usize> = (0..y.len()).map(|i| i % 2).collect();
         let shape = if step { Shape::Threshold } else { Shape::Linear };
         let found = explain(&y, &groups, &groups, &[covariate], shape, 19, 1).unwrap();

@@ -62,7 +62,7 @@ fn shares_add_up_to_one_and_approach_the_truth() {
 fn the_covariate_behind_the_residuals_is_named() {
     let mut rng = generator(4);
     let covariate = |name: &str, v: Vec<f64>| Covariate {
-        name: name.into(),
+        name: name.to_owned(),
         values: Values::Numeric(v.into_iter().map(Some).collect()),
     };
     let mut wrong = 0;
@@ -128,8 +128,8 @@ fn the_covariate_behind_the_modes_is_named() {
         let Some(found) = detect(&means) else { return node.iter().filter(|n| **n).count().abs_diff(10) > 5 };
         let text = |v: &mut dyn FnMut(usize) -> String| Values::Categorical((0..20).map(|i| Some(v(i))).collect());
         let mut covariates = vec![
-            Covariate { name: "server node".into(), values: text(&mut |i| u8::from(node[i]).to_string()) },
-            Covariate { name: "layout".into(), values: text(&mut |i| format!("{i:x}")) },
+            Covariate { name: "server node".to_owned(), values: text(&mut |i| u8::from(node[i]).to_string()) },
+            Covariate { name: "layout".to_owned(), values: text(&mut |i| format!("{i:x}")) },
         ];
         for c in 0..6 {
             let values = text(&mut |_| rand::RngExt::random_range(&mut rng, 0..4).to_string());

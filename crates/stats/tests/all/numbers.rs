@@ -167,8 +167,8 @@ const ENTRIES: &[(&str, Entry)] = &[
         let numbers = b.iter().copied().map(Some).chain(std::iter::repeat(None)).take(a.len()).collect();
         let words = (0..a.len()).map(|i| Some(format!("{}", i % 2))).collect();
         let covariates = [
-            Covariate { name: "x".into(), values: Values::Numeric(numbers) },
-            Covariate { name: "w".into(), values: Values::Categorical(words) },
+            Covariate { name: "x", values: Values::Numeric(numbers) },
+            Covariate { name: "w", values: Values::Categorical(words) },
         ];
         let by = |shape| explain(a, &alone, &alone, &covariates, shape, 99, 1).unwrap();
         let all = by(Shape::Linear).into_iter().chain(by(Shape::Threshold));

@@ -10,10 +10,9 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use tare_files::Audience;
-use tare_findings::compare::{
-    self, CompareError, Comparison, Gate, Losses, ManyComparison, Note, Options, Side, groups,
-};
+use tare_findings::compare::{self, CompareError, Comparison, Gate, Losses, ManyComparison, Note, Options, Side};
 use tare_report::export::documents::{Judged, annotations, markdown};
+use tare_report::export::sides;
 use tare_report::terminal::{self, Style};
 use tare_report::{html, json, words};
 use tare_results::Results;
@@ -145,7 +144,7 @@ fn written(opened: &Opened, path: &Path, bytes: &[u8]) -> Result<(), Problem> {
 
 fn csv_of(found: &ManyComparison) -> Result<Vec<u8>, Problem> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let mut lines = groups::rows(found).into_iter();
+    let mut lines = sides::rows(found).into_iter();
     let written = lines
         .try_for_each(|line| writer.write_record(line.map(|text| as_text_cell(&text).into_owned())))
         .and_then(|()| Ok(writer.flush()?));

@@ -279,8 +279,7 @@ fn measure_weight(
         return Ok(None);
     };
     let text = found.as_ref().map(words::probe_advice);
-    let line =
-        found.as_ref().and_then(|found| found.probe).map(|probe| format!("sampling.probe = \"{}\"", probe.word()));
+    let line = found.as_ref().and_then(|found| found.probe).map(|probe| format!("sampling.probe = \"{}\"", probe));
     Ok(Some(StudyWeight { study: name.to_owned(), found, text, line }))
 }
 

@@ -169,15 +169,17 @@ fn make_ready(settings: &OltpSettings, stage: &LoadContext<'_>) -> Result<(), Lo
         {
             super::prepare_bulk((stage.connect)()?.as_mut(), stage.threads, stage.dialect)?;
         }
-        Workload::Insert => {
-            let mut session = (stage.connect)()?;
-            for table in 1..=settings.tables.tables {
-                if let Some(sql) = stage.dialect.number_on(&format!("sbtest{table}"), "id") {
-                    error::run(session.as_mut(), &sql)?;
-                }
-            }
-        }
+        Workload::Insert => number_on(stage, settings.tables.tables)?,
         _ => {}
+    }
+    Ok(())
+}
+
+/// Sets the sequences of the tables, so that rows without an explicit id are numbered after the existing ones.
+pub(crate) fn number_on(stage: &LoadContext<'_>, tables: usize) -> Result<(), LoadError> {
+    let mut session = (stage.connect)()?;
+    for sql in (1..=tables).filter_map(|table| stage.dialect.number_on(&format!("sbtest{table}"), "id")) {
+        error::run(session.as_mut(), &sql)?;
     }
     Ok(())
 }

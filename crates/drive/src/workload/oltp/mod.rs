@@ -33,6 +33,7 @@ use super::SessionError;
 pub use client::OltpClient;
 pub use error::OltpError;
 pub use fill::{check, cleanup, prepare, prepare_bulk};
+pub(super) use load::number_on;
 pub use settings::{OltpSettings, QueryCounts, Tables, Until, Warm, Workload};
 pub use statements::Fill;
 pub use work::ClientSlot;

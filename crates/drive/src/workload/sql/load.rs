@@ -1,6 +1,6 @@
 //! A trial with the user's own statements; before it, the user's own schema and rows, from SQL and CSV files.
 
-use super::client::{SqlLoadError, Tally};
+use super::client::{SqlLoadError, StatementTally, Tally};
 use super::file::{Data, Sizes};
 use super::mix::Mix;
 use super::pgbench::statements;
@@ -8,7 +8,7 @@ use super::settings::read_statements;
 use super::step::Step;
 use super::{SqlSettings, client, steps};
 use crate::workload::fill::LONGEST_STATEMENT;
-use crate::workload::oltp::{OltpSettings, Tables, Workload};
+use crate::workload::oltp::{OltpSettings, Tables, Workload, number_on};
 use crate::workload::sessions::{Pace, Paced, Ran, at_pace, expected_s};
 use crate::workload::{Driven, FillError, FillJob, Load, LoadContext, LoadError, Measured, TrialSize, Warm};
 use std::fmt::Write;
@@ -18,7 +18,6 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use tare_engine::{Dialect, Param, Server, Session, StatementId};
 use tare_results::covariate::CLIENTS_TIMED;
-use tare_results::metric;
 use tare_results::steps::statement_errors;
 
 const NO_FILE: &str = "the workload sql has no statements: set workload.file";
@@ -131,7 +130,9 @@ impl Load for SqlSettings {
         if !mix.steps.is_empty() {
             return steps::drive(mix, stage);
         }
-        number_on(mix, &stage)?;
+        if mix.data.sysbench && mix.writes() {
+            number_on(&stage, mix.sizes.tables as usize)?;
+        }
         let warm = Warm::up(self.preload, &stage)?;
         let at = |rate, stage: &mut LoadContext<'_>| {
             let events = stage.host.events();
@@ -164,20 +165,6 @@ impl Load for SqlSettings {
     }
 }
 
-/// Sets the sequences, so that rows without an explicit id are numbered after the existing ones.
-fn number_on(mix: &Mix, stage: &LoadContext<'_>) -> Result<(), LoadError> {
-    if !mix.data.sysbench || !mix.writes() {
-        return Ok(());
-    }
-    let mut session = (stage.connect)()?;
-    for table in 1..=mix.sizes.tables {
-        if let Some(sql) = stage.dialect.number_on(&format!("sbtest{table}"), "id") {
-            session.run(&sql).map_err(|e| LoadError::own(SqlLoadError::statement("numbers of rows", &sql, e)))?;
-        }
-    }
-    Ok(())
-}
-
 fn measured(mix: &Mix, ran: Ran<Tally>) -> Result<Measured, LoadError> {
     let Ran { sample, around, counted } = ran;
     if sample.transactions == 0 {
@@ -186,16 +173,14 @@ fn measured(mix: &Mix, ran: Ran<Tally>) -> Result<Measured, LoadError> {
         return Err(LoadError::own(SqlLoadError::Nothing { elapsed_s: sample.elapsed_s, errors }));
     }
     let mut measured = Measured::of_sample(&sample, around);
-    let Measured { metrics, covariates, histograms, .. } = &mut measured;
-    for (statement, of) in mix.statements().zip(&counted.statements) {
+    let executed = mix.statements().zip(&counted.statements).filter(|(_, of)| of.took.count() > 0);
+    for (statement, StatementTally { took, rows }) in executed {
         let name = &statement.name;
-        let (Some(mean), Some(p99)) = (of.took.mean_ms(), of.took.percentile_ms(99.0)) else { continue };
-        metrics.push((metric::of_name(&format!("latency_ms_mean_of_{name}")), mean));
-        metrics.push((metric::of_name(&format!("latency_ms_p99_of_{name}")), p99));
-        histograms.insert(format!("latency_ms_of_{name}"), of.took.encode());
-        covariates.insert(format!("statement_executions_{name}"), of.took.count() as f64);
-        covariates.insert(format!("statement_rows_{name}"), of.rows as f64);
+        measured.add_latencies(name, took, [("mean", took.mean_ms()), ("p99", took.percentile_ms(99.0))]);
+        measured.covariates.insert(format!("statement_executions_{name}"), took.count() as f64);
+        measured.covariates.insert(format!("statement_rows_{name}"), *rows as f64);
     }
+    let covariates = &mut measured.covariates;
     covariates.insert(CLIENTS_TIMED.to_owned(), counted.clock.timed().as_secs_f64());
     covariates.extend(counted.errors.iter().map(|(class, count)| (statement_errors(class, None), *count as f64)));
     Ok(measured)

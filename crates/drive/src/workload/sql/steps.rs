@@ -9,8 +9,6 @@ use crate::workload::sessions::{Pace, Ran};
 use crate::workload::{Driven, LoadContext, LoadError, Measured, TrialSize};
 use std::sync::Arc;
 use tare_load::Latencies;
-use tare_results::latencies::LATENCIES;
-use tare_results::metric;
 use tare_results::server_cost::Quantity;
 use tare_results::steps::{self, Figure};
 
@@ -134,13 +132,7 @@ fn add(all: &mut Measured, mix: &Mix, step: &Step, ran: Ran<Tally>) {
         named(Figure::ServerCpuUs, &step.name, cpu_us / operations as f64);
     }
     for (part, _, Done { took, .. }) in &roles {
-        let figures = [("p99", took.percentile_ms(99.0)), ("max", took.max_ms())];
-        for (figure, value) in figures.into_iter().filter_map(|(figure, value)| Some((figure, value?))) {
-            all.metrics.push((metric::of_name(&format!("{LATENCIES}_{figure}_of_{part}")), value));
-        }
-        if took.count() > 0 {
-            all.histograms.insert(format!("{LATENCIES}_of_{part}"), took.encode());
-        }
+        all.add_latencies(part, took, [("p99", took.percentile_ms(99.0)), ("max", took.max_ms())]);
     }
     let seen = Measured::seen_by_the_load(&sample);
     tare_results::covariate::merge(&mut all.covariates, seen);

@@ -132,22 +132,16 @@ fn run(
 fn measured(ran: Ran<Tally>) -> Measured {
     let Ran { sample, around, counted } = ran;
     let mut measured = Measured::of_sample(&sample, around);
-    let Measured { metrics, covariates, histograms, .. } = &mut measured;
-    metrics.push((metric::TPMC, counted.new_orders_a_minute(sample.tps())));
+    measured.metrics.push((metric::TPMC, counted.new_orders_a_minute(sample.tps())));
     for kind in Kind::VARIANTS.iter().copied() {
         let (took, name) = (counted.took(kind), kind.name());
-        covariates.insert(format!("tpcc_retries_{name}"), counted.retries[kind as usize] as f64);
-        covariates.insert(format!("tpcc_transactions_{name}"), took.count() as f64);
+        measured.covariates.insert(format!("tpcc_retries_{name}"), counted.retries[kind as usize] as f64);
+        measured.covariates.insert(format!("tpcc_transactions_{name}"), took.count() as f64);
         let figures = [("mean", took.mean_ms()), ("p95", took.percentile_ms(95.0)), ("p99", took.percentile_ms(99.0))];
-        for (figure, value) in figures.into_iter().filter_map(|(figure, value)| Some((figure, value?))) {
-            metrics.push((metric::of_name(&format!("latency_ms_{figure}_of_{name}")), value));
-        }
-        if took.count() > 0 {
-            histograms.insert(format!("latency_ms_of_{name}"), took.encode());
-        }
+        measured.add_latencies(name, took, figures);
     }
-    covariates.insert("tpcc_rollbacks".to_owned(), counted.rolled_back as f64);
-    covariates.insert(CLIENTS_TIMED.to_owned(), counted.clock.timed().as_secs_f64());
+    measured.covariates.insert("tpcc_rollbacks".to_owned(), counted.rolled_back as f64);
+    measured.covariates.insert(CLIENTS_TIMED.to_owned(), counted.clock.timed().as_secs_f64());
     measured
 }
 

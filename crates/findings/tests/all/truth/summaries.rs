@@ -79,7 +79,8 @@ fn of_machines(machines: &Hosts) -> Vec<Further> {
             ci: _,
             spread: _,
             open_level: _,
-            differs: _,
+            changes: _,
+            differences: _,
         } = row;
         [odd_level.then_some(Further::OddLevel), odd_spread.then_some(Further::OddSpread)]
     };

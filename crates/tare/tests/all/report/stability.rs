@@ -202,13 +202,13 @@ fn a_covariate_that_explains_the_trials_is_reported_and_an_unrelated_one_is_not(
             }
         });
         let summary = summarize(&tare_results::open(dir.path()).unwrap());
-        let named: Vec<&str> = summary.residual_causes.iter().map(|cause| cause.covariate.as_str()).collect();
+        let named: Vec<String> = summary.residual_causes.iter().map(|cause| cause.covariate.to_string()).collect();
         if planted {
             assert_eq!(named, ["layout_mmap_page"]);
             assert!(summary.residual_causes[0].share > 0.6, "{:?}", summary.residual_causes);
             assert!(summary.further_reading.iter().any(|s| s.contains("layout_mmap_page with")));
         } else {
-            assert_eq!(named, Vec::<&str>::new());
+            assert_eq!(named, Vec::<String>::new());
         }
     }
 }

@@ -11,6 +11,7 @@ use tare_findings::summarize;
 use tare_report::json;
 use tare_report::terminal::{self, Style};
 use tare_report::words;
+use tare_results::probe::Probe;
 use tare_stats::Interval;
 
 const PLAIN: Style = Style { colour: false, width: Some(100), plain: false, all: false, statistic: None };
@@ -280,7 +281,7 @@ fn the_first_sentence_of_a_comparison_has_the_ratio_and_the_limit_of_its_verdict
     found.metrics[0].ci = None;
     let expected = "Too few trials to compare A and B: throughput -1.0% (no interval).";
     assert_eq!(sentence(&found, 0.01), expected);
-    let adjusted = Adjusted { by: "chain".to_owned(), ratio: 1.05, ci: interval(1.03, 1.07), probe: None };
+    let adjusted = Adjusted { by: Probe::Chain, ratio: 1.05, ci: interval(1.03, 1.07), probe: None };
     (found.metrics[0].adjusted, found.metrics[0].verdict) = (Some(adjusted), Verdict::Faster);
     let expected = "throughput +5.0%, adjusted by chain (95% interval +3.0% to +7.0%).";
     assert_eq!(sentence(&found, 0.01), format!("B is faster than A: {expected}"));
