@@ -6,7 +6,7 @@
 
 use super::part::{Missing, Part};
 use super::trial::TrialTime;
-use super::waited::PAGE_LOCKS;
+use super::waited::is_by_caller;
 use crate::collect::ConditionTrials;
 use crate::confidence::{self, CONFIDENCE};
 use serde::Serialize;
@@ -141,7 +141,7 @@ fn hides(lacked: Missing, part: &Part, has_sleeps: bool) -> bool {
         Missing::Sleeps => {
             of_files
                 || matches!(part, Part::Asleep | Part::Way | Part::Futex(_))
-                || matches!(part, Part::Lock(name) if name == PAGE_LOCKS)
+                || matches!(part, Part::Lock(name) if is_by_caller(name))
         }
     }
 }

@@ -12,4 +12,4 @@ pub(crate) use condition::{
 pub use part::{Missing, Part};
 pub use trial::TrialTime;
 pub use waited::BY_CALLER;
-pub(crate) use waited::PAGE_LOCKS;
+pub(crate) use waited::{METADATA_LOCKS, PAGE_LOCKS, TABLE_LOCKS};

@@ -33,6 +33,14 @@ const C_LIBRARY: &str = "[libc";
 const PAGES: [&str; 4] = ["buf_page_get", "buf_page_optimistic_get", "Buf_fetch", "mtr_t::page_lock"];
 const LOCKS: [&str; 5] = ["rw_lock_", "sync_array_wait_event", "ssux_lock", "sux_lock", "block_lock"];
 
+/// Locks of MariaDB and MySQL that the captured instruments do not include, each with its name and prefixes of the
+/// functions that wait for it. A lock of the user is a metadata lock too, and is therefore the first.
+const OF_THE_SERVER: [(&str, &[&str]); 3] = [
+    ("sql/user_lock", &["Item_func_get_lock::"]),
+    (METADATA_LOCKS, &["MDL_context::acquire_lock", "MDL_wait::timed_wait"]),
+    (TABLE_LOCKS, &["thr_lock", "thr_multi_lock"]),
+];
+
 /// Prefixes of functions that take a lock of the C or of the Rust library.
 const MUTEXES: [&str; 8] = [
     "std::sys::sync::mutex::",
@@ -45,9 +53,27 @@ const MUTEXES: [&str; 8] = [
     "___pthread_rwlock_",
 ];
 
+/// Shares of the threads' time for which they slept until they got one of the server's other locks, by its name.
+fn for_the_servers_locks(callers: &[CallerShare]) -> BTreeMap<&'static str, f64> {
+    let mut shares = BTreeMap::new();
+    for one in callers {
+        let is_below = |names: &[&str]| one.chain.split(';').any(|function| begins(function, names));
+        if let Some((name, _)) = OF_THE_SERVER.into_iter().find(|&(_, names)| is_below(names)) {
+            *shares.entry(name).or_default() += one.fraction;
+        }
+    }
+    shares
+}
+
+/// Whether a lock is recognised by who called, and not by the server.
+pub(super) fn is_by_caller(lock: &str) -> bool {
+    lock == PAGE_LOCKS || OF_THE_SERVER.into_iter().any(|(name, _)| lock == name)
+}
+
 /// Whether the waits below a function have a part of their own.
 fn has_a_part(function: &str) -> bool {
-    begins(function, &LOG) || begins(function, &COMMITS) || begins(function, &PAGES)
+    let of_the_server = OF_THE_SERVER.into_iter().any(|(_, names)| begins(function, names));
+    of_the_server || begins(function, &LOG) || begins(function, &COMMITS) || begins(function, &PAGES)
 }
 
 /// Whether threads sleep below this function because they wait for a mutex or a read-write lock of a library.
@@ -94,6 +120,9 @@ const ROW_LOCK_WAITS: &str = "Innodb_row_lock_waits";
 const CUTS_TO_MS: (&str, [u32; 2]) = ("MariaDB", [10, 6]);
 /// Name of the locks of InnoDB's pages if the server has none for them.
 pub(crate) const PAGE_LOCKS: &str = "innodb/buffer_pool_page";
+/// Names of the locks of tables: of MyISAM's data, and of any table's definition.
+pub(crate) const TABLE_LOCKS: &str = "sql/table_lock";
+pub(crate) const METADATA_LOCKS: &str = "sql/metadata_lock";
 /// The end of the name of a lock that is known only by the function that takes it.
 pub const BY_CALLER: &str = " (caller)";
 /// Sleeps inside the server that may be waits for a lock.
@@ -125,6 +154,10 @@ pub(super) fn add(
     if !locks.is_some_and(reports_pages) {
         let of_pages = taken(&mut unnamed, share_of_chains(callers, waits_for_a_page));
         parts.extend((of_pages > 0.0).then(|| (Part::Lock(PAGE_LOCKS.to_owned()), us * of_pages)));
+    }
+    for (name, slept) in for_the_servers_locks(callers) {
+        let slept = taken(&mut unnamed, slept);
+        parts.extend((slept > 0.0).then(|| (Part::Lock(name.to_owned()), us * slept)));
     }
     // A server counts a wait until its thread has a CPU again, so its count may include waits for a CPU, but never more
     // than the threads slept and waited for a CPU: wait events are samples, and InnoDB counts a wait when it ends,

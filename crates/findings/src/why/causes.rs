@@ -7,7 +7,7 @@ use super::prove::{Known, experiment};
 use super::suspect::{Accused, Suspect, us_of};
 use super::trials::Trials;
 use super::unnamed;
-use crate::time::{PAGE_LOCKS, Part, TrialTime};
+use crate::time::{METADATA_LOCKS, PAGE_LOCKS, Part, TABLE_LOCKS, TrialTime};
 use tare_results::Results;
 use tare_results::captures::WaitKind;
 use tare_stats::multiple::benjamini_yekutieli;
@@ -78,10 +78,16 @@ fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], whole_us: f64, given: 
     accused
 }
 
+/// Locks of one table each, with PostgreSQL's names for its own.
+const OF_TABLES: [&str; 4] = [TABLE_LOCKS, METADATA_LOCKS, "Lock/relation", "Lock/extend"];
+
 /// A lock as a suspect, with its kind from the captures.
 fn lock(results: [&Results; 2], name: &str) -> Suspect {
     if name == PAGE_LOCKS {
         return Suspect::PageLock(name.to_owned());
+    }
+    if OF_TABLES.contains(&name) {
+        return Suspect::TableLock(name.to_owned());
     }
     let captures = results.into_iter().flat_map(|results| results.captures.values());
     let mut waits = captures.filter_map(|captures| captures.locks.as_ref()).flat_map(|locks| &locks.waits);
@@ -149,7 +155,7 @@ fn allocator_work(trials: &Trials<'_, '_>, results: [&Results; 2]) -> Vec<Accuse
     let Some([a, b]) = trials.each(results, allocator_us) else { return vec![whole] };
     let time = trials.shift_of(&a, &b);
     let share = time.value / whole.time.value;
-    if share.is_nan() || share < WORTH {
+    if !share.is_finite() || share < WORTH {
         return vec![whole];
     }
     let others = |times: &[TrialTime<'_>], us: &[f64]| -> Vec<f64> {

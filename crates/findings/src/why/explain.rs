@@ -124,8 +124,13 @@ fn in_shared_blocks(a: &mut Vec<TrialTime<'_>>, b: &mut Vec<TrialTime<'_>>) {
     }
 }
 
+/// What may explain a difference between two runs, besides what was compared on purpose.
 fn made_apart(mut found: Vec<Difference>) -> Vec<Difference> {
-    found.retain(|one| matches!(one.what, What::ServerVersion | What::Machine(_)));
+    found.retain(|one| match &one.what {
+        What::ServerVersion | What::Machine(_) | What::Tare => true,
+        What::Study(key) => key.starts_with("workload."),
+        _ => false,
+    });
     found
 }
 

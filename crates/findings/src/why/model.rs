@@ -56,7 +56,7 @@ pub struct Why {
     pub one_run: bool,
     /// The factor that puts both into one study.
     pub joined_by: JoinedBy,
-    /// Differences of machine and server between two runs; empty for one run.
+    /// Differences of machine, server, load and version of tare between two runs; empty for one run.
     pub made_apart: Vec<Difference>,
     pub difference: TimeChange,
     /// The difference without waits for CPUs that other programs used, if these are large enough to report. Suspects

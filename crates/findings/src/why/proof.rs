@@ -1,7 +1,7 @@
 //! Tests suspects by experiment: selects the experiments that separate them best, and judges each result.
 
 use super::model::{Cause, Why};
-use super::prove::{Change, Expected, Experiment};
+use super::prove::{Change, Expected, Experiment, TABLES};
 use super::suspect::Suspect;
 use super::trials::Trials;
 use crate::ab::{Ab, AbVerdict};
@@ -19,7 +19,7 @@ const NONE: f64 = 0.1;
 const NOTHING: f64 = 1e-9;
 /// Keys of a load by which its clients meet on fewer or more rows, pages and tables.
 const SPREAD: [&str; 5] =
-    ["workload.rows", "workload.tables", "workload.distribution", "workload.warehouses", "workload.pgbench_scale"];
+    ["workload.rows", TABLES, "workload.distribution", "workload.warehouses", "workload.pgbench_scale"];
 
 /// The `candidates` in the order of what their results say, best first; without those that say nothing after the ones
 /// before, unless it is the first. Each of `suspects` is taken as the reason with a probability in proportion to its
@@ -56,7 +56,9 @@ pub(super) fn best_first<'c>(suspects: &[&'c Cause], candidates: &[&'c Cause]) -
 fn falls(of: &Cause, under: &Cause) -> bool {
     let Experiment { changes, expected, .. } = &of.prove;
     let spreads = changes.iter().any(|change| SPREAD.contains(&change.key.as_str()));
-    let on_rows = matches!(under.suspect, Suspect::RowLock | Suspect::PageLock(_) | Suspect::IndexLock(_));
+    let has_tables = changes.iter().any(|change| change.key == TABLES);
+    let on_rows = matches!(under.suspect, Suspect::RowLock | Suspect::PageLock(_) | Suspect::IndexLock(_))
+        || has_tables && matches!(under.suspect, Suspect::TableLock(_));
     match expected {
         Expected::OwnPart => of.suspect == under.suspect,
         Expected::Faster if of.suspect == under.suspect => true,

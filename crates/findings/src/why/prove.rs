@@ -6,6 +6,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 use tare_cpuset::CpuSet;
+use tare_results::captures::{WAITS, WAKES};
 use tare_results::schema::PlannedCondition;
 use tare_results::{Results, factor};
 use tare_text::Value;
@@ -76,6 +77,7 @@ impl Change {
 }
 
 const OPTIONS: &str = "engine.options.";
+const CAPTURE: &str = "capture.";
 /// The file with the load's statements.
 const STATEMENTS: &str = "workload.file";
 const RUNNING: [&str; 2] = ["engine.socket", "engine.host"];
@@ -84,7 +86,7 @@ const MANY_ROWS: i64 = 100_000;
 /// Factor for the number of tables, warehouses or accounts, so that fewer threads share each lock.
 const MORE: i64 = 8;
 const ROWS: &str = "workload.rows";
-const TABLES: &str = "workload.tables";
+pub(super) const TABLES: &str = "workload.tables";
 /// Levels of a factor in an experiment that changes it.
 const BOTH: f64 = 2.0;
 const SPIN: &str = "client.spin";
@@ -108,7 +110,9 @@ pub(super) fn experiment(suspect: &Suspect, [known, faster]: &[Known<'_, '_>; 2]
     let set = changes.iter().flat_map(|change| known.set(change));
     let arguments = std::iter::once(study.display().to_string()).chain(set).collect();
     let estimated_s = results.plan.as_ref().map(|plan| (plan.estimated_s * known.part_of_the_plan(&changes)) as u32);
-    let same = changes.iter().all(|change| known.has_already(change)) || known.becomes(faster, &changes);
+    let same = changes.iter().all(|change| known.has_already(change))
+        || known.becomes(faster, &changes)
+        || changes.iter().all(|change| known.cannot_have(change));
     Experiment { arguments, changes, same, expected, estimated_s }
 }
 
@@ -136,6 +140,12 @@ impl Known<'_, '_> {
     fn has_already(&self, change: &Change) -> bool {
         let own = self.setting(&change.key).map(ToString::to_string).or_else(|| self.found(&change.key));
         own.is_some() && own == change.value
+    }
+
+    /// Whether the change is a capture that needs to know which threads serve connections, and these are unknown.
+    fn cannot_have(&self, change: &Change) -> bool {
+        let names_none = || self.side.ok.iter().any(|trial| trial.captures_missing.contains_key(WAITS));
+        matches!(change.key.strip_prefix(CAPTURE), Some(WAITS | WAKES)) && names_none()
     }
 
     /// Whether the other condition differs in no other key than these, and has these values.
@@ -184,6 +194,10 @@ impl Known<'_, '_> {
         match suspect {
             Suspect::RowLock | Suspect::PageLock(_) => (vec![self.more_rows()], Expected::Faster),
             Suspect::IndexLock(_) => (vec![self.more(TABLES).unwrap_or_else(|| self.more_rows())], Expected::Faster),
+            Suspect::TableLock(_) => match self.more(TABLES) {
+                Some(tables) => (vec![tables], Expected::Faster),
+                None => self.changes(&Suspect::CpuShortage),
+            },
             Suspect::GlobalLock(_) => match self.more(TABLES) {
                 Some(tables) => (vec![tables], Expected::Unchanged),
                 None => self.changes(&Suspect::CpuShortage),
@@ -224,15 +238,7 @@ impl Known<'_, '_> {
                 (std::iter::once(Change::of_a_person("client.host")).chain(tcp).collect(), Expected::Faster)
             }
             Suspect::KernelTime | Suspect::ServerWork => one("capture.profile", "on".to_owned(), Expected::Named),
-            Suspect::Unnamed | Suspect::Pauses => {
-                // Only the first three captures are possible with a running server.
-                let captures = ["waits", "locks", "status", "profile", "wakes"];
-                let set = captures
-                    .into_iter()
-                    .take(if self.runs() { 3 } else { captures.len() })
-                    .map(|name| Change::to(&format!("capture.{name}"), "on"));
-                (set.collect(), Expected::Named)
-            }
+            Suspect::Unnamed | Suspect::Pauses => (self.captures(), Expected::Named),
             Suspect::Commit => {
                 let (option, value) = self.of_engine([
                     ("synchronous_commit", "off"),
@@ -250,6 +256,16 @@ impl Known<'_, '_> {
                 one(&format!("engine.options.{option}"), value.to_owned(), Expected::Faster)
             }
         }
+    }
+
+    /// The captures that name waits: those that are off, or all of them.
+    fn captures(&self) -> Vec<Change> {
+        let captures = ["waits", "locks", "status", "profile", "wakes"];
+        // Only the first three are possible with a running server.
+        let possible = captures.into_iter().take(if self.runs() { 3 } else { captures.len() });
+        let all = possible.map(|name| Change::to(&format!("{CAPTURE}{name}"), "on"));
+        let (recorded, new): (Vec<Change>, Vec<Change>) = all.partition(|change| self.has_already(change));
+        if new.is_empty() { recorded } else { new }
     }
 
     /// Reduces contention on rows and pages: more of them, or, if there are many, a uniform distribution.

@@ -17,6 +17,8 @@ pub enum Suspect {
     PageLock(String),
     /// The lock of an index whose tree changes.
     IndexLock(String),
+    /// The lock of one table's rows or of its definition.
+    TableLock(String),
     /// Threads that wake each other: context switches, and the kernel's work for them.
     WakeUps,
     /// More runnable threads than CPUs for them.
@@ -61,7 +63,9 @@ impl Suspect {
     pub(super) fn own_waits(&self) -> Vec<Part> {
         match self {
             Self::CpuShortage => vec![Part::ClientWaited, Part::ServerWaited],
-            Self::GlobalLock(name) => vec![Part::Lock(name.clone()), Part::Futex(name.clone())],
+            Self::GlobalLock(name) | Self::TableLock(name) => {
+                vec![Part::Lock(name.clone()), Part::Futex(name.clone())]
+            }
             _ => Vec::new(),
         }
     }
@@ -69,7 +73,9 @@ impl Suspect {
     /// The kind, or the lock's own name.
     pub fn name(&self) -> Cow<'_, str> {
         match self {
-            Self::GlobalLock(name) | Self::PageLock(name) | Self::IndexLock(name) => Cow::Borrowed(name),
+            Self::GlobalLock(name) | Self::PageLock(name) | Self::IndexLock(name) | Self::TableLock(name) => {
+                Cow::Borrowed(name)
+            }
             other => Cow::Borrowed(other.kind()),
         }
     }

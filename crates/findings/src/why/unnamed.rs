@@ -121,6 +121,9 @@ const COUNTS_SYNCS: RangeInclusive<u32> = 14..=17;
 const SWITCHES: f64 = 0.1;
 /// Minimum difference in synchronous log writes, or in reads from storage, per transaction.
 const REQUESTS: f64 = 0.01;
+/// Synchronous log writes per second that a server makes however few transactions it serves: InnoDB each second,
+/// PostgreSQL's WAL writer each 200 ms. Per transaction they grow with the time of a transaction, whatever its reason.
+const BACKGROUND_SYNCS: f64 = 10.0;
 /// Maximum time asleep per additional switch, microseconds: more is another wait.
 const WAKE_UP_US: f64 = 100.0;
 /// Maximum kernel time per additional switch, microseconds: more is other work. A virtual CPU that is idle wakes up
@@ -155,12 +158,11 @@ pub(super) fn suspects(trials: &Trials<'_, '_>, results: [&Results; 2], has_flus
     let syncs = syncs(trials, results, has_flush);
     let of_the_log = syncs.as_ref().is_some_and(|syncs| are_of(syncs, &OF_A_SYNC));
     let assign_waits = syncs.is_none();
+    let has_uncounted_flush = has_flush && syncs.is_none();
     let mut accused = Vec::new();
     if let Some(syncs) = syncs {
         let of = if of_the_log { waits_and_work(Part::Flush) } else { waits(Part::Flush) };
         accused.push(Accused::plain(trials, Suspect::Commit, &of).counted(syncs));
-    } else if has_flush {
-        accused.push(Accused::plain(trials, Suspect::Commit, &[Part::Flush]));
     }
     let network = || Accused::plain(trials, Suspect::Network, &[Part::Way]);
     if of_the_log {
@@ -169,30 +171,42 @@ pub(super) fn suspects(trials: &Trials<'_, '_>, results: [&Results; 2], has_flus
     }
     let of = waits_and_work(Part::Io);
     if let Some(reads) = reads(trials, &of).filter(|reads| assign_waits && are_of(reads, &OF_A_READ)) {
+        accused.extend(has_uncounted_flush.then(|| Accused::plain(trials, Suspect::Commit, &[Part::Flush])));
         accused.extend([Accused::plain(trials, Suspect::Storage, &of).counted(reads), network()]);
         return accused;
     }
-    accused.extend(without_requests(trials, switches, has_io, assign_waits));
+    accused.extend(without_requests(trials, switches, [has_uncounted_flush, has_io], assign_waits));
     accused
 }
 
 /// The suspects if the switches are neither of log writes nor of counted reads. Waits without a name are assigned only
 /// if they are not the log's.
-fn without_requests(trials: &Trials<'_, '_>, counts: Counts, has_io: bool, assign_waits: bool) -> Vec<Accused> {
+fn without_requests(
+    trials: &Trials<'_, '_>,
+    counts: Counts,
+    [has_flush, has_io]: [bool; 2],
+    assign_waits: bool,
+) -> Vec<Accused> {
     let switches = counts.1.value;
-    let [unnamed, in_kernel, io] = [&WITHOUT_NAME[..], &KERNEL, &[Part::Io]].map(|of| sum(trials, of));
+    let [unnamed, in_kernel, flush, io] =
+        [&WITHOUT_NAME[..], &KERNEL, &[Part::Flush], &[Part::Io]].map(|of| sum(trials, of).value);
     let of_one_switch = |us: f64| us / switches;
-    let in_kernel_us = of_one_switch(in_kernel.value);
+    let in_kernel_us = of_one_switch(in_kernel);
     let switched = switches.abs() >= SWITCHES && in_kernel_us > 0.0 && in_kernel_us <= KERNEL_OF_A_SWITCH_US;
-    // Files whose device counts no reads, as on another host.
-    let of_files = switched && io.value * switches > 0.0 && io.value.abs() > unnamed.value.abs();
+    let of_requests = |waited: f64| switched && waited * switches > 0.0 && waited.abs() > unnamed.abs();
+    let plain = |suspect: Suspect, of: Part, with_work: bool| {
+        let parts = [of, Part::ServerSystem];
+        Accused::plain(trials, suspect, &parts[..if with_work { 2 } else { 1 }])
+    };
+    // Flushes of a server that does not count them, as SQLite, and files whose device counts no reads, as on another
+    // host.
+    let of_flushes = has_flush && of_requests(flush);
+    let of_files = !of_flushes && of_requests(io);
     let mut accused = Vec::new();
-    if has_io {
-        let parts = [Part::Io, Part::ServerSystem];
-        accused.push(Accused::plain(trials, Suspect::Storage, &parts[..if of_files { 2 } else { 1 }]));
-    }
-    let wake_up = switched && !of_files;
-    let on_the_way = assign_waits && wake_up && of_one_switch(unnamed.value) <= WAKE_UP_US;
+    accused.extend(has_flush.then(|| plain(Suspect::Commit, Part::Flush, of_flushes)));
+    accused.extend(has_io.then(|| plain(Suspect::Storage, Part::Io, of_files)));
+    let wake_up = switched && !of_flushes && !of_files;
+    let on_the_way = assign_waits && wake_up && of_one_switch(unnamed) <= WAKE_UP_US;
     if wake_up {
         let unnamed = if on_the_way { &WITHOUT_NAME[..] } else { &[] };
         accused.push(Accused::plain(trials, Suspect::WakeUps, &[&KERNEL, unnamed].concat()).counted(counts));
@@ -224,7 +238,9 @@ fn syncs(trials: &Trials<'_, '_>, results: [&Results; 2], has_flush: bool) -> Op
     let [a, b] = trials.each(results, syncs_of)?;
     let syncs = trials.means_of(&a, &b);
     let waited = sum(trials, &waits(Part::Flush));
-    let longer = syncs.1.value * waited.value > 0.0 && syncs.1.value.abs() >= REQUESTS;
+    let transaction_s = trials.shift(&|time| time.us / time.clients as f64 / 1e6);
+    let in_background = BACKGROUND_SYNCS * transaction_s.value.abs();
+    let longer = syncs.1.value * waited.value > 0.0 && syncs.1.value.abs() >= in_background.max(REQUESTS);
     (longer && (!has_flush || syncs.1.p_value <= FALSE_DISCOVERIES)).then_some(syncs)
 }
 

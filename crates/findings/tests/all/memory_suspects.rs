@@ -73,6 +73,13 @@ fn time_in_the_allocator_is_named_before_the_rest_of_the_servers_work() {
     let work = of(&causes, |one| *one == Suspect::ServerWork).unwrap();
     assert!((work.us - 50.0).abs() < 15.0, "{causes:#?}");
     assert_eq!(causes[0].prove.expected, Expected::Faster);
+    // If the connections' threads are not known, their work is in no part, and the allocator's is no share of it.
+    let mut unknown = made(190.0);
+    let threads = unknown.trials.iter_mut().flat_map(|record| &mut record.samples[0].threads);
+    let connections = threads.filter(|thread| thread.class == ThreadClass::Connection);
+    connections.for_each(|thread| thread.class = ThreadClass::Background);
+    let causes = found(&unknown);
+    assert!(of(&causes, |one| *one == Suspect::Allocator).is_none(), "{causes:#?}");
     plan(&mut results, &json!({"workload.name": "point_select", "process.allocator": "tcmalloc"}));
     is_first(&results, &Suspect::Allocator, 150.0, "process.allocator=system");
     // A running server keeps its allocator.
@@ -201,18 +208,21 @@ fn page_faults_are_named_where_they_may_take_the_servers_kernel_time() {
     }
 }
 
-/// B's connections wait 300 us longer for one lock, which is of a page, of an index or of the whole server.
+/// B's connections wait 300 us longer for one lock, which is of a page, of an index, of a table or of the whole server.
 #[test]
-fn locks_of_pages_and_indexes_have_experiments_of_their_own() {
+fn locks_of_pages_indexes_and_tables_have_experiments_of_their_own() {
     let settings = json!({"workload.name": "update_index", "workload.rows": 1000, "workload.tables": 1});
     let name = || "LWLock/BufferContent".to_owned();
+    let of_a_table = || Suspect::TableLock("Lock/relation".to_owned());
     for (kind, suspect, experiment, expected) in [
         (WaitKind::Page, Suspect::PageLock(name()), "workload.rows=100000", Expected::Faster),
         (WaitKind::Index, Suspect::IndexLock(name()), "workload.tables=8", Expected::Faster),
         (WaitKind::Lock, Suspect::GlobalLock(name()), "workload.tables=8", Expected::Unchanged),
+        // With more tables than one, fewer threads wait for the lock of each.
+        (WaitKind::Lock, of_a_table(), "workload.tables=8", Expected::Faster),
     ] {
         let mut results = longer([[200.0; 2], [10.0; 2], [20.0, 320.0]], |side, us, _, captured| {
-            *captured = captures(0.0, &[("LWLock/BufferContent", [20.0, 320.0][side] / us)]);
+            *captured = captures(0.0, &[(&*suspect.name(), [20.0, 320.0][side] / us)]);
             captured.locks.as_mut().unwrap().waits[0].kind = kind;
         });
         plan(&mut results, &settings);
@@ -226,4 +236,9 @@ fn locks_of_pages_and_indexes_have_experiments_of_their_own() {
     });
     plan(&mut results, &json!({"workload.name": "sql"}));
     is_first(&results, &Suspect::IndexLock("a/tree".to_owned()), 300.0, "workload.file=FILE");
+    let mut results = longer([[200.0; 2], [10.0; 2], [20.0, 320.0]], |side, us, _, captured| {
+        *captured = captures(0.0, &[("Lock/relation", [20.0, 320.0][side] / us)]);
+    });
+    plan(&mut results, &json!({"workload.name": "sql"}));
+    is_first(&results, &of_a_table(), 300.0, "workload.threads=1");
 }

@@ -58,31 +58,71 @@ fn the_largest_suspect_is_first_also_where_a_smaller_one_is_surer() {
     assert!(work.shown && work.us < causes[0].us, "{causes:#?}");
 }
 
-/// B waits for the log at every commit: a flush of 100 us, 120 us in the kernel, and two context switches per flush.
+/// B waits for the log at every commit: a flush of 100 us, 120 us in the kernel, and two context switches per flush. A
+/// server without counters, such as SQLite, does not count its flushes.
 #[test]
 fn kernel_time_and_switches_of_log_writes_are_no_wake_ups() {
-    let both = of_two_sides(6, |block, side, name| {
-        let flushed = side == 1;
-        let luck = 2.0 * ((2 * block + side) * 7 % 5) as f64;
-        let us = 400.0 + luck + if flushed { 220.0 } else { 0.0 };
+    for counts in [true, false] {
+        let both = of_two_sides(6, |block, side, name| {
+            let flushed = side == 1;
+            let luck = 2.0 * ((2 * block + side) * 7 % 5) as f64;
+            let us = 400.0 + luck + if flushed { 220.0 } else { 0.0 };
+            let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
+            let mut server = thread(ThreadClass::Connection, 100.0 / us, (50.0 + us - 400.0 - luck) / us * 0.5, 0.0);
+            server.voluntary_switches = if flushed { (3e6 / us) as u64 } else { (1e6 / us) as u64 };
+            let mut client = thread(ThreadClass::Client, 100.0 / us, 20.0 / us, 0.0);
+            client.voluntary_switches = 0;
+            record.samples[0].threads = vec![client, server];
+            record.capture_sample =
+                Some(CaptureSample { tps: 1e6 / us, tps_ratio: 1.0, elapsed_s: 1.0, ..CaptureSample::default() });
+            let mut seen = captures(0.0, &[]);
+            let writes = if flushed { 1e6 / us } else { 1.0 };
+            seen.status.as_mut().unwrap().differences.insert("Innodb_os_log_fsyncs".to_owned(), writes);
+            seen.status = seen.status.filter(|_| counts);
+            seen.waits = Some(waits(&[(TimeUse::Flush, if flushed { 100.0 / us } else { 0.0 })]));
+            (record, seen)
+        });
+        let causes = found(&both);
+        assert_eq!((&causes[0].suspect, causes[0].shown), (&Suspect::Commit, true), "{causes:#?}");
+        assert!((causes[0].us - 220.0).abs() < 22.0, "{causes:#?}");
+        assert!(
+            causes.iter().all(|cause| !matches!(cause.suspect, Suspect::WakeUps | Suspect::KernelTime)),
+            "{causes:#?}"
+        );
+    }
+}
+
+/// A server that writes its log once per second writes it more often per transaction if transactions sleep longer.
+#[test]
+fn log_writes_in_the_background_are_not_what_long_sleeps_wait_for() {
+    let mut both = of_two_sides(6, |block, side, name| {
+        let us = 20_000.0 + 80_000.0 * side as f64 + 100.0 * ((2 * block + side) * 7 % 5) as f64;
         let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
-        let mut server = thread(ThreadClass::Connection, 100.0 / us, (50.0 + us - 400.0 - luck) / us * 0.5, 0.0);
-        server.voluntary_switches = if flushed { (3e6 / us) as u64 } else { (1e6 / us) as u64 };
-        let mut client = thread(ThreadClass::Client, 100.0 / us, 20.0 / us, 0.0);
-        client.voluntary_switches = 0;
-        record.samples[0].threads = vec![client, server];
+        let [client, server] = [ThreadClass::Client, ThreadClass::Connection];
+        record.samples[0].threads =
+            vec![thread(client, 100.0 / us, 20.0 / us, 0.0), thread(server, 100.0 / us, 50.0 / us, 0.0)];
         record.capture_sample =
             Some(CaptureSample { tps: 1e6 / us, tps_ratio: 1.0, elapsed_s: 1.0, ..CaptureSample::default() });
         let mut seen = captures(0.0, &[]);
-        let writes = if flushed { 1e6 / us } else { 1.0 };
-        seen.status.as_mut().unwrap().differences.insert("Innodb_os_log_fsyncs".to_owned(), writes);
-        seen.waits = Some(waits(&[(TimeUse::Flush, if flushed { 100.0 / us } else { 0.0 })]));
+        seen.status.as_mut().unwrap().differences.insert("Innodb_os_log_fsyncs".to_owned(), 1.0);
+        let asleep_us = us - 1000.0;
+        seen.waits = Some(waits(&[(TimeUse::OwnFutex, asleep_us / us), (TimeUse::Flush, 10.0 / us)]));
         (record, seen)
     });
-    let causes = found(&both);
-    assert_eq!((&causes[0].suspect, causes[0].shown), (&Suspect::Commit, true), "{causes:#?}");
-    assert!((causes[0].us - 220.0).abs() < 22.0, "{causes:#?}");
-    assert!(causes.iter().all(|cause| !matches!(cause.suspect, Suspect::WakeUps | Suspect::KernelTime)), "{causes:#?}");
+    let settings = |names: &[&str]| {
+        let on = names.iter().map(|name| (format!("capture.{name}"), Value::from("on")));
+        Value::Object(on.collect())
+    };
+    plan(&mut both, &settings(&["locks", "status", "waits"]));
+    let first = |results: &Results| found(results).swap_remove(0);
+    let named = first(&both);
+    assert_eq!((&named.suspect, named.shown), (&Suspect::Unnamed, true), "{named:#?}");
+    // What was captured would say the same again.
+    assert_eq!(changes(&named), ["capture.profile=on", "capture.wakes=on"]);
+    plan(&mut both, &settings(&["locks", "status", "waits", "profile"]));
+    assert!(!first(&both).prove.same);
+    both.trials[1].captures_missing.insert("waits".to_owned(), "no thread is known to serve a connection".to_owned());
+    assert!(first(&both).prove.same, "{:#?}", first(&both));
 }
 
 /// B reads a page in every second transaction: 30 us asleep, 20 us in the kernel, and a context switch for each. If the

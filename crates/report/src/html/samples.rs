@@ -203,7 +203,7 @@ fn difference(page: &Page<'_>) -> Option<Markup> {
         (drawn("From A to B", None, &tables::waterfall(&found)))
         @if !found.causes.is_empty() {
             p.note { "Suspects, the largest first; they may overlap. tare why A B prints the experiment that would \
-                      decide about the first." }
+                      decide, if there is one." }
             ul { @for cause in suspects::listed(&found) {
                 li { (suspects::suspect(&cause.suspect)) ": " (suspects::evidence(cause)) }
             } }

@@ -3,7 +3,7 @@
 
 use super::comparison::factor;
 use super::terms::{at, negative_scaling};
-use super::why::{last_word, lock, signed};
+use super::why::{HEAVY, last_word, lock, signed};
 use crate::figures::{change, changes_of, times};
 use tare_findings::captures::{GrowthRanking, Profiled};
 use tare_findings::scaling::{Scaling, Step};
@@ -14,16 +14,18 @@ use tare_text::{count, decimal, list, percent};
 
 /// Smaller times would be printed as 0, because microseconds have one decimal.
 const LEAST_US: f64 = 0.05;
-/// Factor on the number of trials that is recommended when they were too few.
+/// Factors on the number of trials that is recommended when they were too few: two trials are too few as well.
 const TIMES_AS_MANY: u32 = 2;
+const TIMES_A_SINGLE: u32 = 3;
 
 pub(crate) fn suspect(suspect: &Suspect) -> String {
     match suspect {
         Suspect::RowLock => "row locks".to_owned(),
-        Suspect::GlobalLock(name) if name.ends_with(BY_CALLER) => lock(name),
+        Suspect::GlobalLock(name) if name.ends_with(BY_CALLER) || name.starts_with(HEAVY) => lock(name),
         Suspect::GlobalLock(name) => format!("the lock {}", last_word(name)),
         Suspect::PageLock(name) => format!("the page lock {}", last_word(name)),
         Suspect::IndexLock(name) => format!("the index lock {}", last_word(name)),
+        Suspect::TableLock(name) => format!("locks of tables ({})", last_word(name)),
         Suspect::WakeUps => "wake-ups".to_owned(),
         Suspect::CpuShortage => "too few CPUs".to_owned(),
         Suspect::Network => "the connection between client and server".to_owned(),
@@ -74,6 +76,10 @@ pub(crate) fn command(cause: &Cause) -> String {
 
 /// The expected result of that command.
 fn expected(cause: &Cause) -> &'static str {
+    let records = |capture: &str| {
+        let key = |change: &Change| change.key.strip_prefix("capture.") == Some(capture);
+        cause.prove.changes.iter().any(key)
+    };
     match (&cause.suspect, cause.prove.expected) {
         (Suspect::GlobalLock(_), Expected::Unchanged) => "if more tables help, it is not one lock of the whole server",
         (Suspect::RowLock | Suspect::PageLock(_) | Suspect::IndexLock(_), _)
@@ -88,6 +94,9 @@ fn expected(cause: &Cause) -> &'static str {
         (_, Expected::Unchanged) => "if so, nothing changes",
         (_, Expected::OwnPart) => "if so, the slower of the two gets faster, and of its waits only this one falls",
         (_, Expected::Faster) => "if so, the slower of the two gets faster and the difference shrinks",
+        (Suspect::Unnamed | Suspect::Pauses, Expected::Named) if !records("waits") && records("wakes") => {
+            "then tare why RESULTS names the threads that end them"
+        }
         (Suspect::Unnamed | Suspect::Pauses, Expected::Named) => "then tare why names the waits and the functions",
         (_, Expected::Named) => "then tare why names the functions that cause it",
     }
@@ -103,16 +112,26 @@ pub fn decides(found: &Why) -> Option<[String; 2]> {
     if !found.own().shown {
         let any = found.causes.first()?;
         let trials = found.sides.iter().map(|side| side.trials).max()?;
-        let sentence =
-            format!("To decide about a difference{}, run twice as many trials:", minutes(any, TIMES_AS_MANY));
+        let (times, words) = if trials > 1 { (TIMES_AS_MANY, "twice") } else { (TIMES_A_SINGLE, "three times") };
+        let sentence = format!("To decide about a difference{}, run {words} as many trials:", minutes(any, times));
         let study = tare_text::quoted(any.prove.arguments.first()?);
         let both = if found.one_run { None } else { factor(found.joined_by) };
         let both = both.map_or_else(String::new, |factor| format!(" --set {factor}=A,B"));
-        return Some([sentence, format!("tare run {study}{both} --trials {}", trials * TIMES_AS_MANY as usize)]);
+        return Some([sentence, format!("tare run {study}{both} --trials {}", trials * times as usize)]);
     }
     let first = found.causes.iter().find(|cause| !cause.prove.same && found.is_worth_a_trial(cause))?;
     let sentence = format!("To decide about {}{}; {}:", suspect(&first.suspect), minutes(first, 1), expected(first));
     Some([sentence, command(first)])
+}
+
+/// What `tare why` offers where `--prove` has no experiment.
+pub fn without_experiment(found: &Why) -> &'static str {
+    match decides(found) {
+        Some(_) => "tare why A B, without --prove, prints the command that would decide",
+        None => {
+            "every experiment was the comparison itself, or its captures were made: tare why A B lists the suspects"
+        }
+    }
 }
 
 /// The suspects that are listed: the largest, without those that round to 0.
@@ -241,6 +260,7 @@ mod tests {
         for (name, waits, is) in [
             ("row_lock (caller)", "waiting for a lock in row_lock", "a lock in row_lock"),
             ("wait/synch/mutex/innodb/dict_sys_mutex", "waiting for dict_sys_mutex", "the lock dict_sys_mutex"),
+            ("Lock/advisory", "waiting for the advisory lock", "the advisory lock"),
         ] {
             assert_eq!(part(&Part::Futex(name.to_owned())), waits);
             assert_eq!(suspect(&Suspect::GlobalLock(name.to_owned())), is);

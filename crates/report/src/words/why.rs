@@ -25,6 +25,8 @@ const TWICE: f64 = 0.005;
 const LABELLED: usize = 3;
 /// A part below this share of the difference does not explain it.
 const EXPLAINS: f64 = 0.05;
+/// A part that changed the other way is mentioned from this share on, because the others explain more than the whole.
+const OPPOSES: f64 = -0.25;
 
 /// Maximum properties named in which two machines differ.
 const APART: usize = 3;
@@ -53,10 +55,14 @@ pub fn part(part: &Part) -> String {
     }
 }
 
+/// PostgreSQL's class of locks on tables, users' numbers and others: their names are no names of locks.
+pub(super) const HEAVY: &str = "Lock/";
+
 /// A lock that is known only by the function that takes it has no name of its own.
 pub(super) fn lock(name: &str) -> String {
     let by_caller = name.strip_suffix(BY_CALLER).map(|caller| format!("a lock in {caller}"));
-    by_caller.unwrap_or_else(|| last_word(name).to_owned())
+    let heavy = || name.strip_prefix(HEAVY).map(|of| format!("the {of} lock"));
+    by_caller.or_else(heavy).unwrap_or_else(|| last_word(name).to_owned())
 }
 
 /// Names of instruments are paths whose last word is the lock.
@@ -86,10 +92,12 @@ pub fn why(found: &Why) -> String {
     let whole = found.own();
     let size = figure(whole.us.abs(), "us");
     let way = if whole.us < 0.0 { "less" } else { "longer" };
-    let Some(ci) = whole.ci else {
-        return format!("B takes {size} {way} per transaction; with a single trial on a side there is no interval.");
-    };
     let apart = if found.undisturbed.is_some() { " net" } else { "" };
+    let Some(ci) = whole.ci else {
+        return format!(
+            "B takes {size} {way} per transaction{apart}; with a single trial on a side there is no interval."
+        );
+    };
     if !whole.shown {
         let [a, b] = found.own_us().map(|us| figure(us, "us"));
         let rest = found.functions.shown.first().map_or(String::new(), but);
@@ -102,15 +110,17 @@ pub fn why(found: &Why) -> String {
     }
     let (low, high) = if whole.us < 0.0 { (-ci.high, -ci.low) } else { (ci.low, ci.high) };
     let head = format!("B takes {size} {way} per transaction{apart} ({} to {})", figure(low, "us"), figure(high, "us"));
-    let explains = |change: &&PartChange| change.shown && is_own(change) && share(change) >= EXPLAINS;
+    let is_large = |share: f64| share >= EXPLAINS || share <= OPPOSES;
+    let explains = |change: &&PartChange| change.shown && is_own(change) && is_large(share(change));
     let mut named: Vec<&PartChange> = found.parts.iter().filter(explains).collect();
     named.sort_by(|a, b| b.us.abs().total_cmp(&a.us.abs()));
-    let words = |change: &PartChange| format!("{} {}", percent(share(change)), part(&change.part));
+    let any_explains = named.iter().any(|change| share(change) > 0.0);
+    let words = |change: &PartChange| format!("{} {}", signed(share(change)), part(&change.part));
     let named: Vec<String> = named.into_iter().take(NAMED).map(words).collect();
     let rest = format!("; {} not explained", signed(share(&found.not_explained)));
-    match named.is_empty() {
-        true => format!("{head}: {}{rest}.", largest(found)),
-        false => format!("{head}: {}{rest}.", named.join(", ")),
+    match any_explains {
+        true => format!("{head}: {}{rest}.", named.join(", ")),
+        false => format!("{head}: {}{rest}.", largest(found)),
     }
 }
 
@@ -191,8 +201,11 @@ pub fn cautions(found: &Why) -> Vec<String> {
 
 /// The first few differences between two machines or servers.
 fn apart(found: &[Difference]) -> String {
-    let named = found.iter().take(APART).map(|one| format!("{} ({} and {})", one.what, value(&one.a), value(&one.b)));
-    let named: Vec<String> = named.collect();
+    let words = |one: &Difference| match one.a.contains('\n') || one.b.contains('\n') {
+        true => one.what.to_string(),
+        false => format!("{} ({} and {})", one.what, value(&one.a), value(&one.b)),
+    };
+    let named: Vec<String> = found.iter().take(APART).map(words).collect();
     let others = if found.len() > APART { "; tare compare A B lists all" } else { "" };
     if named.is_empty() { String::new() } else { format!(", here {}{others}", list(&named)) }
 }

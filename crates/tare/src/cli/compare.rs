@@ -1,7 +1,7 @@
 //! `tare compare`: whether B is faster than A, and whether the difference is statistically significant; in GitHub
 //! Actions also as annotations and the step's summary, for other CI systems as a file of Markdown.
 
-use super::{Exit, Problem, output};
+use super::{Exit, Problem, output, results_problem};
 use crate::config;
 use clap::Args;
 use rustix::fs::OFlags;
@@ -169,7 +169,7 @@ impl Opened {
             let place = match opened.results.iter().position(|(known, _)| *known == whole) {
                 Some(place) => place,
                 None => {
-                    let results = tare_results::open(&path)?;
+                    let results = results_problem::open(&path)?;
                     opened.results.push((whole, results));
                     opened.results.len() - 1
                 }
@@ -182,6 +182,14 @@ impl Opened {
     /// Who may read all of these results.
     fn audience(&self) -> Audience {
         Audience::of_all(self.results.iter().map(|(_, results)| results.audience))
+    }
+
+    /// What is missing or cannot be read in these results, apart from damaged lines.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = &String> {
+        self.results.iter().flat_map(|(_, results)| {
+            let damaged: Vec<String> = results.damaged.iter().map(ToString::to_string).collect();
+            results.warnings.iter().filter(move |warning| !damaged.contains(warning))
+        })
     }
 
     /// The sides in the order of the command line.

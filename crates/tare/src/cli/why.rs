@@ -75,6 +75,7 @@ pub(crate) struct WhyArgs {
 pub(crate) fn run(args: WhyArgs) -> Result<Exit, Problem> {
     let names: Vec<String> = std::iter::once(args.a.clone()).chain(args.b.clone()).collect();
     let opened = Opened::of(&names)?;
+    opened.warnings().for_each(|warning| output::note(&format!("note: {warning}")));
     let style = Style { all: args.all, ..Style::of_stdout(config::get().colour) };
     match opened.sides().as_slice() {
         [(_, a), (_, b)] => {
@@ -257,7 +258,7 @@ impl ProofRequest<'_> {
         let trials = experiments(self.found);
         if trials.is_empty() {
             return Err(Problem::new(Exit::Inconclusive, "no suspect has an experiment that tare can run by itself")
-                .advice("tare why A B, without --prove, prints the command that would decide"));
+                .advice(words::without_experiment(self.found)));
         }
         let folder = Directory::begun(self.results, trust::whose(self.options.trusted))?;
         let study = parse_written(&read_study_text(&folder)?, self.results)?;

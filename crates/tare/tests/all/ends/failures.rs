@@ -188,14 +188,19 @@ fn a_damaged_line_is_skipped_and_unreadable_results_are_a_clear_error() {
     let study = world.study(STUDY);
     world.exits(
         0,
-        &["run", &study, "--out", "results", "--set", "sampling.trials=2", "--set", "sampling.sample_s=0.05"],
+        &[
+            &["run", &study, "--out", "results", "--set", "sampling.trials=2", "--set", "sampling.sample_s=0.05"][..],
+            &["--set", "capture.locks=on"],
+        ]
+        .concat(),
     );
     let records = world.path("results/trials.jsonl");
     let good = std::fs::read_to_string(&records).unwrap();
     let broken = good.replacen("{\"schema\":", "{\"schema:", 1);
     assert_ne!(broken, good);
     std::fs::write(&records, &broken).unwrap();
-    for args in [["show", "results"].as_slice(), &["report", "results"], &["run", "--resume", "results"]] {
+    let [of_time, again] = [["why", "results"].as_slice(), &["run", "--resume", "results"]];
+    for args in [["show", "results"].as_slice(), of_time, &["report", "results"], again] {
         let (_, err) = world.exits(0, args);
         assert!(err.contains("line 1 of results/trials.jsonl is damaged and set aside"), "{args:?}: {err}");
     }
@@ -206,6 +211,9 @@ fn a_damaged_line_is_skipped_and_unreadable_results_are_a_clear_error() {
     assert!(err.contains("is damaged and set aside"), "{err}");
     assert_eq!(std::fs::read_to_string(&records).unwrap(), resumed);
     std::fs::write(&records, &good).unwrap();
+    std::fs::write(world.path("results/captures/trial-00001-1/locks.json"), "{").unwrap();
+    let (_, err) = world.exits(0, of_time);
+    assert!(err.contains("note: the locks of trial 1 cannot be read: "), "{err}");
 
     // Permissions do not restrict root; the suite also runs as an ordinary user.
     if !rustix::process::geteuid().is_root() {

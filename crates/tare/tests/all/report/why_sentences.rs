@@ -6,7 +6,7 @@ use tare_findings::compare::JoinedBy;
 use tare_findings::differences::{Difference, What};
 use tare_findings::time::{ConditionTime, Part, PartTime};
 use tare_findings::why::{
-    Cause, Changes, Expected, Experiment, NamedChange, PartChange, Suspect, TimeChange, Times, Why,
+    Cause, Change, Changes, Expected, Experiment, NamedChange, PartChange, Suspect, TimeChange, Times, Why,
 };
 use tare_report::terminal::{self, Style};
 use tare_report::words::{suspects, why};
@@ -186,6 +186,27 @@ fn a_time_too_short_to_print_is_reported_as_less_than_the_smallest() {
     assert!(of(50.0)[0].contains("for about 50.0 µs of A's time and about 400 µs of B's: "), "{:?}", of(50.0));
 }
 
+/// Its table has the whole difference, which is 340 µs larger.
+#[test]
+fn a_difference_without_other_programs_is_called_net_also_if_it_has_no_interval() {
+    let (_, mut found) = whys().remove(1);
+    found.undisturbed.as_mut().unwrap().ci = None;
+    assert!(why::why(&found).starts_with("B takes 200 µs longer per transaction net; with a single trial "));
+}
+
+#[test]
+fn a_part_that_changed_the_other_way_is_named_where_others_explain_more_than_the_whole() {
+    let rest = (Part::NotExplained, 100.0, 100.0, false);
+    let of = |asleep_us: f64| {
+        why::why(&of_parts(
+            &[(Part::Pause, 0.0, 1400.0, true), (Part::Asleep, asleep_us, 300.0, true), rest.clone()],
+            false,
+        ))
+    };
+    assert!(of(1500.0).contains(": 700% pauses of the server, -600% unidentified sleep; "), "{}", of(1500.0));
+    assert!(of(400.0).contains(": 108% pauses of the server; "), "{}", of(400.0));
+}
+
 /// With the largest difference that may have been missed; with `--all`, each part separately.
 #[test]
 fn indistinguishable_parts_are_summarised_in_one_line() {
@@ -231,12 +252,29 @@ fn the_suggested_experiment_changes_a_setting_or_the_number_of_trials() {
     let [sentence, command] = suspects::decides(&found(causes.clone())).unwrap();
     assert_eq!(command, "tare run study.toml --set engine.transport=socket");
     assert!(sentence.starts_with("To decide about the connection between client and server, in about 1 min; if so, "));
-    assert_eq!(suspects::decides(&found(causes[..1].to_vec())), None);
+    assert!(suspects::without_experiment(&found(causes.clone())).ends_with("prints the command that would decide"));
+    let none = found(causes[..1].to_vec());
+    assert_eq!(suspects::decides(&none), None);
+    assert!(suspects::without_experiment(&none).ends_with("tare why A B lists the suspects"));
+    // With the call chains of the sleeps recorded, threads that end them are all that is new.
+    let captured = |names: &[&str]| {
+        let mut unnamed = cause(Suspect::Unnamed, "capture.wakes=on", false);
+        let on = |name: &&str| Change { key: format!("capture.{name}"), value: Some("on".to_owned()) };
+        (unnamed.prove.changes, unnamed.prove.expected) = (names.iter().map(on).collect(), Expected::Named);
+        suspects::decides(&found(vec![unnamed])).unwrap()[0].clone()
+    };
+    assert!(captured(&["waits", "wakes"]).ends_with("then tare why names the waits and the functions:"));
+    assert!(captured(&["wakes"]).ends_with("then tare why RESULTS names the threads that end them:"));
     // If no difference is shown, no experiment can explain it.
     let unseen = Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 904.0, false)], false) };
     let [sentence, command] = suspects::decides(&unseen).unwrap();
     assert_eq!(command, "tare run study.toml --trials 16");
     assert_eq!(sentence, "To decide about a difference, in about 2 min, run twice as many trials:");
+    let mut single = unseen.clone();
+    single.sides.iter_mut().for_each(|side| side.trials = 1);
+    let [sentence, command] = suspects::decides(&single).unwrap();
+    assert!(sentence.ends_with("in about 3 min, run three times as many trials:"), "{sentence}");
+    assert_eq!(command, "tare run study.toml --trials 3");
     let [_, command] = suspects::decides(&Why { one_run: false, joined_by: JoinedBy::Difference, ..unseen }).unwrap();
     assert_eq!(command, "tare run study.toml --set factors.KEY=A,B --trials 16");
 }
