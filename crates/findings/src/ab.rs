@@ -4,7 +4,7 @@ use crate::state::{self, Failure, State};
 use tare_results::metric::{self, Better};
 use tare_results::pairs::{Measured, Pairs, Stop};
 use tare_results::schema::{Plan, Settle, TrialRecord};
-use tare_stats::sequential::{FEWEST_SESSIONS, Finding, Fit, Outlook, Pair, Question, Verdict, decide};
+use tare_stats::sequential::{FEWEST_SESSIONS, Finding, Fit, Outlook, Pair, Question, Verdict, decide_rounded};
 use tare_stats::{Estimate, Interval};
 
 pub use tare_stats::sequential::Needed;
@@ -161,12 +161,17 @@ pub struct Ab {
     pub lost: usize,
     /// How many of these lack a result of A alone, and how many of B alone.
     pub lost_alone: [usize; 2],
+    /// How many pairs had an attempt without a result of A alone, and of B alone.
+    pub failed_alone: [usize; 2],
     /// Whether the program of A, and that of B, was replaced between its trials.
     pub replaced: [bool; 2],
     /// The last attempt that failed.
     pub last_failed: Option<FailedAttempt>,
     pub elapsed_s: f64,
     pub pair_s: f64,
+    /// By how much rounding may have moved B / A, as a fraction; 0 if values are not rounded, or spread over several
+    /// digits.
+    pub hidden: f64,
     /// The smallest change that this number of pairs detects with 80% power, as a fraction.
     pub smallest_detectable: Option<f64>,
     pub to_go: ToGo,
@@ -226,10 +231,12 @@ impl Ab {
             disturbed_alone: pairs.disturbed_alone(),
             lost: pairs.lost,
             lost_alone: pairs.lost_alone,
+            failed_alone: pairs.failed_alone,
             replaced: pairs.replaced,
             last_failed: records.iter().rev().find_map(FailedAttempt::of),
             elapsed_s: pairs.elapsed_s,
             pair_s,
+            hidden: pairs.hidden.slack.exp_m1(),
             smallest_detectable: outlook.and_then(|outlook| outlook.smallest_detectable),
             to_go,
             slot,
@@ -282,7 +289,7 @@ pub fn course(plan: &Plan, records: &[TrialRecord]) -> Vec<Step> {
     let last = Ab::of(plan, records).and_then(|ab| Some(Estimate { value: ab.ratio?, ci: ab.ci }));
     let step = |(before, pair): (usize, &Pair)| {
         let made = before + 1;
-        let so_far = decide(&pairs[..made], &question, false).ok();
+        let so_far = decide_rounded(&pairs[..made], &question, found.hidden, false).ok();
         let ratio = so_far.and_then(|so_far| {
             let ci = so_far.ci.filter(|_| !rule.is_over_sessions());
             Some(Estimate { value: so_far.ratio?, ci })

@@ -3,10 +3,12 @@
 use crate::blocks::{alike, headline, ran_two_programs, spent_s, value};
 use crate::looks::is_open;
 use crate::metric::{self, Better};
+use crate::rounded;
 use crate::schema::{Plan, Race, TrialRecord};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_stats::racing::{Blocks, LOOKS, Standing, judge};
+use tare_stats::ratio::Rounding;
 
 /// Number of blocks after which the first candidates may be dropped.
 pub const FIRST_LOOK: usize = LOOKS[0];
@@ -24,6 +26,8 @@ pub struct Laps {
     /// For the same blocks, by candidate: the server of its trial, identified by the index of that server's first
     /// record.
     pub servers: Vec<Vec<usize>>,
+    /// By candidate: what the rounding of the metric's values hides of their logarithm.
+    pub hidden: Vec<Rounding>,
     pub trials: usize,
     /// How many of the trials have no value, because every attempt failed or for the boot on which they ran.
     pub without_value: usize,
@@ -72,6 +76,7 @@ impl Laps {
         let mut laps = Self { metric, elapsed_s, warm, open: is_open(plan, records), ..Self::default() };
         laps.replaced = race.candidates.iter().position(|own| ran_two_programs(records, |name| name == own));
         let sign = laps.sign();
+        let mut samples = vec![Vec::new(); race.candidates.len()];
         for planned in plan.blocks().into_values() {
             let (mut block, mut marked) = (vec![None; race.candidates.len()], vec![false; race.candidates.len()]);
             let mut of_block: Vec<usize> = vec![usize::MAX; race.candidates.len()];
@@ -89,6 +94,7 @@ impl Laps {
                 match value(record, laps.metric.as_deref()).filter(|_| boot_of(record) == boot) {
                     Some(value) => {
                         block[*i] = Some(sign * value.ln());
+                        samples[*i].push(laps.metric.as_deref().map_or_else(Vec::new, |name| record.values(name)));
                         counting.push(record);
                         who.push(*i);
                     }
@@ -101,12 +107,13 @@ impl Laps {
             laps.marked.push(marked);
             laps.servers.push(of_block);
         }
+        laps.hidden = rounded::of_sides(&samples);
         laps
     }
 
     /// The blocks in the form that the test takes.
     pub fn blocks(&self) -> Blocks<'_> {
-        Blocks { values: &self.blocks, disturbed: &self.marked, servers: &self.servers }
+        Blocks { values: &self.blocks, disturbed: &self.marked, servers: &self.servers, hidden: &self.hidden }
     }
 
     /// The decision by the rule of a race; none if the values are not valid for the test. If its time is over, the next

@@ -5,10 +5,12 @@ use crate::blocks::{
 };
 use crate::looks::is_open;
 use crate::metric::{self, Better};
-use crate::schema::{Plan, Settle, TrialRecord};
+use crate::rounded;
+use crate::schema::{Outcome, Plan, Settle, TrialRecord};
 use std::collections::{BTreeMap, BTreeSet};
+use tare_stats::ratio::Rounding;
 use tare_stats::sequential::{
-    Finding, Fit, LOOKS, Pair, Question, Verdict, decide, decide_once, decide_sessions, is_one_sided,
+    Finding, Fit, LOOKS, Pair, Question, Verdict, decide_once, decide_rounded, decide_sessions, is_one_sided,
 };
 
 pub use crate::blocks::{clients_differ, took_turns};
@@ -48,12 +50,16 @@ pub struct Pairs {
     pub lost: usize,
     /// How many of these pairs lack a result of A alone, and how many of B alone.
     pub lost_alone: [usize; 2],
+    /// How many pairs, of those that count too, had an attempt without a result of A alone, and of B alone.
+    pub failed_alone: [usize; 2],
     pub elapsed_s: f64,
     /// The part of `elapsed_s` in the last session.
     pub session_s: f64,
     pub session_ended: usize,
     /// Whether the trials of A, and those of B, ran more than one program: that of a new build at the same path.
     pub replaced: [bool; 2],
+    /// What the rounding of the metric's values hides of the log ratio of a pair.
+    pub hidden: Rounding,
     /// Whether planned trials are still to run: a comparison that was interrupted in a pair is not over.
     open: bool,
     /// Pairs of the control metrics, which the change cannot affect, by name, each with its session.
@@ -100,6 +106,10 @@ impl Pairs {
         pairs.session_s = spent_s(own);
         // Minimum overlap of the two trials if they run at the same time.
         let least_shared = rule.duet.as_ref().map(|_| DUET).or_else(|| plan.turns.map(|_| INTERLEAVED));
+        let mut samples = [Vec::new(), Vec::new()];
+        let failed: BTreeSet<usize> =
+            records.iter().filter(|record| record.outcome == Outcome::Failed).map(|record| record.trial).collect();
+        let samples_of = |trial: &TrialRecord| metric.as_deref().map_or_else(Vec::new, |name| trial.values(name));
         for (block, planned) in plan.blocks() {
             let record = |is_side: &dyn Fn(&str) -> bool| {
                 let planned = planned.iter().find(|trial| is_side(&trial.condition))?;
@@ -117,10 +127,16 @@ impl Pairs {
             };
             pairs.session_ended += usize::from(block >= session);
             let together = same_boot(a, b) && least_shared.is_none_or(|least| share(a, b, least));
-            match (value(a, metric.as_deref()), value(b, metric.as_deref())) {
+            let values = [a, b].map(|trial| value(trial, metric.as_deref()));
+            // The attempt that gave a result after one that failed may be a selection as well.
+            let fails = [0, 1].map(|side| values[side].is_none() || failed.contains(&[a, b][side].trial));
+            pairs.failed_alone[0] += usize::from(fails == [true, false]);
+            pairs.failed_alone[1] += usize::from(fails == [false, true]);
+            match (values[0], values[1]) {
                 (Some(own_a), Some(own_b)) if together => {
                     let marked = alike(&[a, b]);
                     let disturbed = [marked[0], marked[1]];
+                    samples.iter_mut().zip([a, b]).for_each(|(own, trial)| own.push(samples_of(trial)));
                     pairs.measured.push(Measured { block, a: own_a, b: own_b, b_first, disturbed });
                     pairs.add_controls(rule, [a, b], rule.session_of(block), b_first);
                 }
@@ -131,6 +147,7 @@ impl Pairs {
                 }
             }
         }
+        pairs.hidden = rounded::of_ratio(&samples);
         pairs.replaced =
             [ran_two_programs(records, |name| rule.is_a(name)), ran_two_programs(records, |name| rule.is_b(name))];
         pairs.metric = metric;
@@ -167,7 +184,7 @@ impl Pairs {
         }
         let pairs: Vec<Pair> = self.measured.iter().map(Measured::pair).collect();
         let question = Question { minimum_effect: rule.minimum_effect, alpha: rule.alpha, rule: rule.rule };
-        let look = |last: bool| decide(&pairs, &question, last).ok();
+        let look = |last: bool| decide_rounded(&pairs, &question, self.hidden, last).ok();
         let finding = look(false)?;
         let stop = match finding.verdict {
             Verdict::Changed | Verdict::Equivalent if !rule.certify => Some(Stop::Settled),
@@ -182,7 +199,7 @@ impl Pairs {
         let over = self.session_is_over(rule);
         let last = over && sessions.iter().filter(|pairs| estimates(pairs)).count() >= rule.sessions;
         let question = Question { minimum_effect: rule.minimum_effect, alpha: rule.alpha, rule: rule.rule };
-        let finding = decide_sessions(&sessions, &question, last).ok()?;
+        let finding = decide_sessions(&sessions, &question, self.hidden, last).ok()?;
         let stop = match (finding.verdict, last, over) {
             (Verdict::Changed | Verdict::Equivalent, ..) => Some(Stop::Settled),
             (Verdict::Undecided, true, _) => Some(Stop::LastLook),
@@ -204,7 +221,7 @@ impl Pairs {
             _ if self.is_one_sided(&look.finding, self.disturbed_alone()) => Some(Stop::OneSided),
             // The other trials of a side that fails more often may be a selection of its fast ones.
             _ => {
-                let [a, b] = self.lost_alone;
+                let [a, b] = self.failed_alone;
                 self.is_one_sided(&look.finding, [b, a]).then_some(Stop::FailsMore)
             }
         };
@@ -242,7 +259,8 @@ impl Pairs {
         let decided = |name: &str| {
             let pairs = self.controls.get(name).map_or(&[][..], Vec::as_slice);
             if rule.is_over_sessions() {
-                return decide_sessions(&by_session(rule, pairs.iter().copied()), &question, true).ok();
+                return decide_sessions(&by_session(rule, pairs.iter().copied()), &question, Rounding::default(), true)
+                    .ok();
             }
             let pairs: Vec<Pair> = pairs.iter().map(|(_, pair)| *pair).collect();
             decide_once(&pairs, rule.minimum_effect, alpha).ok()

@@ -62,7 +62,22 @@ fn failed_trials_drop_their_pair_and_are_counted() {
     assert_eq!((pairs.measured.len(), pairs.lost), (2, 2));
     // A failed attempt that was successfully repeated counts.
     records.push(record(&plan, 0, 100.0));
-    assert_eq!(Pairs::of(&plan, &rule(), &records).lost, 1);
+    let pairs = Pairs::of(&plan, &rule(), &records);
+    assert_eq!((pairs.lost, pairs.lost_alone, pairs.failed_alone), (1, [0, 1], [1, 1]));
+}
+
+/// Its slow attempts may be those that failed.
+#[test]
+fn a_side_whose_failed_attempts_were_repeated_is_not_called_faster() {
+    let plan = plan(8);
+    let of_b: Vec<usize> = (0..16).filter(|trial| plan.trials[*trial].condition == "b").collect();
+    let fast = |trial: usize| record(&plan, trial, if of_b.contains(&trial) { 110.0 } else { 100.0 });
+    let decided = |failed: usize| {
+        let failed = of_b.iter().take(failed).map(|trial| TrialRecord { outcome: Outcome::Failed, ..fast(*trial) });
+        let records: Vec<TrialRecord> = failed.chain((0..16).map(fast)).collect();
+        Pairs::of(&plan, &rule(), &records).decided(&rule()).unwrap().stop
+    };
+    assert_eq!([0, 2, 3].map(decided), [Some(Stop::Settled), Some(Stop::Settled), Some(Stop::FailsMore)]);
 }
 
 #[test]
@@ -441,4 +456,39 @@ fn by_turns_the_side_whose_first_sample_began_first_was_first_and_one_that_ran_a
     assert_eq!(pairs.measured.iter().map(|pair| pair.b_first).collect::<Vec<_>>(), [false, true]);
     // Two trials take the time of one.
     assert_eq!((pairs.lost, pairs.elapsed_s), (1, 6.0));
+}
+
+/// A race of programs that print `0.12` and `0.13`.
+#[test]
+fn values_of_few_digits_name_no_best() {
+    let plan = plan(8);
+    let decided = |values: [f64; 2]| {
+        let side = |trial: usize| usize::from(plan.trials[trial].condition == "b");
+        let records: Vec<TrialRecord> = (0..16).map(|trial| record(&plan, trial, values[side(trial)])).collect();
+        let race = Race::of(["a", "b"].map(str::to_owned).to_vec(), QUESTION, 1);
+        let look = crate::laps::Laps::of(&plan, &race, &records, None).decided(&race).unwrap();
+        (look.standing.decided, look.standing.behind.unwrap())
+    };
+    let (is_decided, behind) = decided([0.12, 0.13]);
+    assert!(!is_decided && behind > 1.02, "{behind}");
+    assert!(!decided([0.12, 0.12]).0 && decided([0.12, 0.15]).0 && decided([0.1203, 0.1204]).0);
+}
+
+/// Programs that print `0.12` and `0.13` may take 0.1249 and 0.1251 s, and two that print `0.12` 0.115 and 0.125 s.
+#[test]
+fn values_of_few_digits_show_neither_a_change_nor_its_absence() {
+    let found = |values: [f64; 2]| {
+        let plan = plan(8);
+        let side = |trial: usize| usize::from(plan.trials[trial].condition == "b");
+        let records: Vec<TrialRecord> = (0..16).map(|trial| record(&plan, trial, values[side(trial)])).collect();
+        let pairs = Pairs::of(&plan, &rule(), &records);
+        let look = pairs.decided(&rule()).unwrap();
+        (look.finding.verdict, look.finding.ci.unwrap())
+    };
+    let (verdict, ci) = found([0.12, 0.13]);
+    assert!(verdict == Verdict::Undecided && ci.contains(1.0), "{ci:?}");
+    let (verdict, ci) = found([0.12, 0.12]);
+    assert!(verdict == Verdict::Undecided && ci.contains(0.125 / 0.115), "{ci:?}");
+    assert_eq!(found([0.12, 0.15]).0, Verdict::Changed);
+    assert_eq!(found([0.1203, 0.1204]).0, Verdict::Equivalent);
 }

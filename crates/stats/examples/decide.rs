@@ -14,6 +14,7 @@ use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, LogNormal, Normal, StudentT};
 use tare_stats::counts::Count;
 use tare_stats::descriptive::{mean, median, variance};
+use tare_stats::ratio::Rounding;
 use tare_stats::sequential::{Fit, Pair, Question, Rule, Verdict, decide, decide_sessions, is_one_sided, orders};
 
 /// Standard deviation of a trial such that a pair has 1%.
@@ -306,7 +307,7 @@ fn sessions(runs: usize) {
                 })
                 .collect();
             let question = Question { minimum_effect: 1e-9, alpha: 0.05, rule: Rule::Sessions };
-            let found = decide_sessions(&sessions, &question, true).map(|found| found.verdict);
+            let found = decide_sessions(&sessions, &question, Rounding::default(), true).map(|found| found.verdict);
             over += usize::from(found == Ok(Verdict::Changed));
             let fit = Fit::of(&sessions.concat()).ok().flatten();
             pooled += usize::from(fit.is_some_and(|fit| fit.mean.abs() > fit.half_width(0.95)));

@@ -44,7 +44,7 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
 
 fn differences(found: &Comparison, style: Style) -> String {
     if found.differences.is_empty() {
-        return "A and B were made alike: no recorded property differs.\n".to_owned();
+        return "No recorded property of A and B differs.\n".to_owned();
     }
     let row = |difference: &Difference| {
         let value = |text: &str| if text.is_empty() { "-".to_owned() } else { plain(text) };

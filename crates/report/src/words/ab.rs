@@ -71,8 +71,8 @@ pub(crate) fn one_sided(ab: &Ab, [a, b]: [&str; 2]) -> Option<String> {
             Some(format!("only {more} was disturbed in {often} of them, only {less} in {rarely}"))
         }
         Some(Stop::FailsMore) => {
-            let [(more, often), (less, rarely)] = sides(ab.lost_alone);
-            Some(format!("only {more} failed in {often} others, only {less} in {rarely}"))
+            let [(more, often), (less, rarely)] = sides(ab.failed_alone);
+            Some(format!("attempts of {more} alone failed in {}, of {less} alone in {rarely}", count(often, "pair")))
         }
         _ => None,
     }
@@ -281,10 +281,12 @@ pub(super) mod tests {
             disturbed_alone: [0; 2],
             lost: 0,
             lost_alone: [0; 2],
+            failed_alone: [0; 2],
             replaced: [false; 2],
             last_failed: None,
             elapsed_s: 540.0,
             pair_s: 30.0,
+            hidden: 0.0,
             smallest_detectable: Some(0.034),
             to_go: ToGo::Pairs { about: Needed::More(25), at_most: Some(Needed::More(60)) },
             slot: None,

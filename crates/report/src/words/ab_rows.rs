@@ -11,6 +11,9 @@ fn interval(ci: Interval) -> String {
     format!(" ({:.4} to {:.4})", ci.low, ci.high)
 }
 
+/// What rounding hides is not printed up to this fraction.
+const HARDLY: f64 = 1e-4;
+
 pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
     let interval = |ci: Option<Interval>| ci.map_or_else(String::new, interval);
     let none = || "not known yet".to_owned();
@@ -37,15 +40,17 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
         ("80% power", ab.smallest_detectable.map_or_else(none, |seen| format!("a change of {}", percent(seen)))),
         ("sessions", sessions(ab)),
     ];
+    if ab.hidden > HARDLY {
+        rows.push((
+            "rounded",
+            format!("the metric's values are too coarse: a change of {} may be hidden", percent(ab.hidden)),
+        ));
+    }
     let [of_a, of_b] = ab.disturbed_alone;
     if of_a + of_b > 0 {
         rows.push(("disturbed", format!("only A in {}, only B in {of_b}", count(of_a, "pair"))));
     }
-    let [of_a, of_b] = ab.lost_alone;
-    if of_a + of_b > 0 {
-        rows.push(("no result", format!("only A in {}, only B in {of_b}", count(of_a, "pair"))));
-    }
-    rows.extend(ab.last_failed.as_ref().filter(|_| ab.lost > 0).map(|last| ("failed", failed(last))));
+    rows.extend(failures(ab));
     rows.extend(ab.controls.iter().map(|control| ("control", of_control(control))));
     if ab.rule.duet.is_some() {
         let words = "both sides at the same time, each on one half of the machine: a ratio under contention";
@@ -64,7 +69,7 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
 }
 
 /// Both sides, whose rows name them already; a side with a short name is printed with the part that the other does not
-/// have: `new (command=./new --run)`.
+/// have in one piece: `new (command=./new --run)`.
 fn sides(a: &str, b: &str) -> [String; 2] {
     fn set(levels: &str) -> Option<&str> {
         Some(levels.split_once('=')?.1)
@@ -72,7 +77,7 @@ fn sides(a: &str, b: &str) -> [String; 2] {
     let [a, b] = [a, b].map(|name| name.split_once(' ').map_or(name, |(_, levels)| levels));
     let (Some(of_a), Some(of_b)) = (set(a), set(b)) else { return [a.to_owned(), b.to_owned()] };
     let called = |label: &str, level: &str, name: &str| {
-        if label == level { name.to_owned() } else { format!("{label} ({name})") }
+        if label == level || !level.contains(label) { name.to_owned() } else { format!("{label} ({name})") }
     };
     let labels = tare_text::apart(&[of_a, of_b]);
     [called(&labels[0], of_a, a), called(&labels[1], of_b, b)]
@@ -87,11 +92,27 @@ fn lost(ab: &Ab) -> String {
     if ab.lost > 0 { format!("; {} gave no result", count(ab.lost, what)) } else { String::new() }
 }
 
+/// Which side gave no result or had failed attempts without the other, and the last failure.
+fn failures(ab: &Ab) -> Vec<(&'static str, String)> {
+    let mut rows = Vec::new();
+    let [of_a, of_b] = ab.lost_alone;
+    if of_a + of_b > 0 {
+        rows.push(("no result", format!("only A in {}, only B in {of_b}", count(of_a, "pair"))));
+    }
+    let [of_a, of_b] = ab.failed_alone;
+    if ab.failed_alone != ab.lost_alone {
+        rows.push(("attempts", format!("of A alone failed in {}, of B alone in {of_b}", count(of_a, "pair"))));
+    }
+    let is_named = ab.lost > 0 || ab.stop == Some(Stop::FailsMore);
+    rows.extend(ab.last_failed.as_ref().filter(|_| is_named).map(|last| ("failed", failed(last))));
+    rows
+}
+
 /// The last failure. The first line is its reason; lines of a log may follow.
 fn failed(last: &FailedAttempt) -> String {
     let FailedAttempt { trial, attempt, reason, log } = last;
     let reason = failure(reason);
-    let reason = reason.lines().next().unwrap_or_default();
+    let reason = reason.lines().next().unwrap_or_default().trim_end_matches("; it wrote last:");
     format!("last, trial {trial} (attempt {attempt}): {reason}; its log: {log}")
 }
 
@@ -215,6 +236,8 @@ mod tests {
     fn sides_are_named_by_what_distinguishes_them() {
         let called = sides("side=a command=/x/p", "side=b command=/x/q");
         assert_eq!(called, ["p (command=/x/p)", "q (command=/x/q)"]);
+        let (a, b) = ("side=a command=/x/p 1", "side=b command=echo 1");
+        assert_eq!(sides(a, b), ["command=/x/p 1", "echo (command=echo 1)"]);
         assert_eq!(sides("side=a aslr=off", "side=b aslr=on"), ["aslr=off", "aslr=on"]);
         assert_eq!(sides("side=a", "side=b"), ["side=a", "side=b"]);
     }
@@ -229,10 +252,10 @@ mod tests {
         found.last_failed = Some(FailedAttempt {
             trial: 7,
             attempt: 2,
-            reason: Failure::Recorded("the server died (signal: 9)\nline of its log".to_owned()),
+            reason: Failure::Recorded("x ended with exit status: 3; it wrote last:\nline of its log".to_owned()),
             log: "logs/trial-00007-2.log".to_owned(),
         });
-        let failed = "last, trial 7 (attempt 2): the server died (signal: 9); its log: logs/trial-00007-2.log";
+        let failed = "last, trial 7 (attempt 2): x ended with exit status: 3; its log: logs/trial-00007-2.log";
         assert_eq!(row(&found, "failed"), failed);
         (found.pairs, found.to_go) = (3, ToGo::TooFew { first_look: 4 });
         assert_eq!(row(&found, "to go"), "not known before the first look, after 4 pairs (2 min in all)");

@@ -194,7 +194,7 @@ pub(crate) fn stopped(find: &Find) -> Option<String> {
         RaceStop::Decided => return None,
         RaceStop::LastLook => return Some(last_look(find)),
         RaceStop::Budget => "no further block fits into the time",
-        RaceStop::NoneLeft => "the trials of every candidate failed",
+        RaceStop::NoneLeft => "no candidate has a result: its trials failed, or the metric is 0 or below",
         RaceStop::Replaced => "begin another race, with programs that stay: blocks of two programs do not add up",
     };
     Some(why.to_owned())

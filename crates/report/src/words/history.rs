@@ -223,7 +223,9 @@ pub(crate) fn history_gate(found: &History, margin: f64) -> Option<String> {
         Gate::Untested => "gate passed without a test: changes cannot be assessed".to_owned(),
         Gate::Passed => {
             let untested = untested(found);
-            format!("gate passed: nothing is now slower than in an earlier segment by more than {margin}{untested}")
+            format!(
+                "gate passed: nothing is shown to be slower now than in an earlier segment by more than {margin}{untested}"
+            )
         }
         Gate::Slower(lines) => {
             let named: Vec<String> = lines.iter().filter_map(name).collect();

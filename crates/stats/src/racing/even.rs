@@ -27,6 +27,8 @@ pub(super) struct Compared {
     pub mean: f64,
     pub standard_error: f64,
     pub df: f64,
+    /// By how much rounding may have moved the mean.
+    pub slack: f64,
     /// For i and for j: whether it was disturbed alone more often than the other alone. It may then have lost time to
     /// unnoticed disturbances too, in any of its trials.
     pub one_sided: [bool; 2],
@@ -52,7 +54,7 @@ impl Compared {
     }
 
     fn half_width(&self, share: f64) -> f64 {
-        t(1.0 - share, self.df) * self.standard_error
+        t(1.0 - share, self.df) * self.standard_error + self.slack
     }
 }
 
@@ -74,10 +76,14 @@ impl<'a> Even<'a> {
     /// `None` when the two share no usable block.
     pub fn difference(&self, i: usize, j: usize) -> Option<Compared> {
         let one_sided = [self.is_one_sided(i, j), self.is_one_sided(j, i)];
+        let [a, b] = [i, j].map(|of| self.all.hidden.get(of).copied().unwrap_or_default());
+        let (error, slack) = (a.error.hypot(b.error), a.slack + b.slack);
         let of = |part: &Part| {
             let of = Difference::of(self.rows(part), i, j)?;
             let (standard_error, df) = part.fit.standard_error(i, j, of)?;
-            Some(Compared { mean: of.mean, standard_error, df, one_sided })
+            // Trials that are all equal by rounding are no certainty.
+            let least = error / ((of.apart + of.within) as f64).sqrt();
+            Some(Compared { mean: of.mean, standard_error: standard_error.max(least), df, slack, one_sided })
         };
         let mut found = self.parts.iter().filter_map(of);
         let (first, second) = (found.next()?, found.next());

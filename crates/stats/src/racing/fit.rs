@@ -12,6 +12,7 @@
 //! The difference of two candidates contains only the error if they shared a server, otherwise also the server effects.
 
 use crate::quantiles::{self, f_upper_tail};
+use crate::ratio::Rounding;
 
 /// The trials so far, by block and candidate.
 #[derive(Debug, Clone, Copy)]
@@ -23,12 +24,14 @@ pub struct Blocks<'a> {
     pub disturbed: &'a [Vec<bool>],
     /// A number that identifies the server of the trial; in blocks that are missing here each trial had its own.
     pub servers: &'a [Vec<usize>],
+    /// By candidate: what rounding hides of y; nothing of a candidate that is missing here.
+    pub hidden: &'a [Rounding],
 }
 
 impl<'a> Blocks<'a> {
-    /// Blocks in which every trial had a server of its own and was not disturbed.
+    /// Blocks in which every trial had a server of its own and was not disturbed; values are not rounded.
     pub fn of(values: &'a [Vec<Option<f64>>]) -> Self {
-        Self { values, disturbed: &[], servers: &[] }
+        Self { values, disturbed: &[], servers: &[], hidden: &[] }
     }
 
     pub(super) fn until(self, count: usize) -> Self {

@@ -174,7 +174,14 @@ pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, early: &[u
         let so_far = all.until(count);
         lose(&mut standing, &blocks[count - 1], &mut missing, count);
         let looked = standing.looks.contains(&count);
-        let Some(look) = looked.then(|| Look::of(so_far, candidates, question)).flatten() else { continue };
+        let Some(look) = looked.then(|| Look::of(so_far, candidates, question)).flatten() else {
+            // Without a second candidate with values there is no variance, and nothing to compare.
+            if looked && standing.left().len() == 1 {
+                standing.leader = ahead(&standing, so_far, None);
+                standing.decided = standing.leader.is_some();
+            }
+            continue;
+        };
         // Candidates that were close to an earlier leader are compared with the current one.
         let back = |end: &mut Option<End>| *end = end.filter(|end| !matches!(end, End::Close(_)));
         standing.ended.iter_mut().for_each(back);
@@ -309,6 +316,16 @@ mod tests {
         assert_eq!([&[][..], &[1], &[2], &[11, 13, 41], &[42]].map(looks), [LOOKS; 5]);
         let expected = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 18, 21, 25, 30, 35, 36];
         assert_eq!([&[12, 14, 36][..], &[12, 12, 14, 36, 40]].map(looks), [expected; 2]);
+    }
+
+    #[test]
+    fn the_only_candidate_with_results_is_the_result() {
+        let question = Question { minimum_effect: 0.02, alpha: 0.05 };
+        let blocks = vec![vec![Some(1.0), None, None]; 2];
+        let found = judge(Blocks::of(&blocks), 3, &question, &[]).unwrap();
+        assert!(found.decided && found.leader == Some(0), "{found:?}");
+        let found = judge(Blocks::of(&blocks[..1]), 3, &question, &[]).unwrap();
+        assert!(!found.decided, "others may have results in the next block");
     }
 
     #[test]

@@ -152,21 +152,22 @@ pub enum Needed {
     Anew(usize),
 }
 
-/// The outlook from a fit. `None` when the pairs do not vary at all.
-pub fn outlook(fit: &Fit, question: &Question) -> Option<Outlook> {
+/// The outlook from a fit; rounding may have moved its mean by `slack`, however many pairs there are. `None` when the
+/// pairs do not vary at all.
+pub fn outlook(fit: &Fit, question: &Question, slack: f64) -> Option<Outlook> {
     if fit.sd.is_nan() || fit.sd <= 0.0 {
         return None;
     }
     let half = |rule: Rule, pairs: usize, sd: f64| rule.half_width(&expected(fit, pairs, sd), question.alpha);
-    let seen = question.rule.half_width(fit, question.alpha) + t(POWER, fit.df) * fit.standard_error();
+    let seen = question.rule.half_width(fit, question.alpha) + t(POWER, fit.df) * fit.standard_error() + slack;
     let effect = question.minimum_effect.ln_1p();
     // To be decided, the change must be shown to differ from 0 or to be within the minimum effect, whichever is easier.
-    let room = fit.mean.abs().max(effect - fit.mean.abs());
+    let room = fit.mean.abs().max(effect - fit.mean.abs()) - slack;
     let upper = fit.sd * (fit.df / chi_squared(1.0 - CONFIDENCE, fit.df)).sqrt();
     let is_shown = |rule: Rule, pairs: usize| fit.mean.abs() < effect / 2.0 || pairs >= rule.fewest_pairs();
     let is_decided = |rule: Rule, pairs: usize| half(rule, pairs, fit.sd) <= room && is_shown(rule, pairs);
     let is_sure = |rule: Rule, pairs: usize| {
-        half(rule, pairs, upper) + normal(POWER) * upper / (pairs as f64).sqrt() <= effect / 2.0
+        half(rule, pairs, upper) + normal(POWER) * upper / (pairs as f64).sqrt() + slack <= effect / 2.0
     };
     Some(Outlook {
         smallest_detectable: (seen.is_finite() && fit.pairs >= question.rule.fewest_pairs()).then(|| seen.exp_m1()),
@@ -305,7 +306,7 @@ mod tests {
     #[test]
     fn pairs_needed_are_those_after_which_the_interval_of_the_next_look_or_of_a_new_comparison_fits() {
         let found = |rule: Rule, now: &Fit| {
-            let found = outlook(now, &Question { minimum_effect: 0.02, alpha: 0.05, rule }).unwrap();
+            let found = outlook(now, &Question { minimum_effect: 0.02, alpha: 0.05, rule }, 0.0).unwrap();
             (found.needed.unwrap(), found.needed_at_most.unwrap())
         };
         let half = |rule: Rule, sd: f64, pairs: usize| rule.half_width(&fit(0.001, sd, pairs), 0.05);
@@ -327,7 +328,7 @@ mod tests {
         for (sd, mean, pairs) in [(0.03, 0.001, 29), (0.03, 0.008, 72), (0.04, 0.0, 46)] {
             let question = Question { minimum_effect: 0.02, alpha: 0.05, rule: Rule::Looks };
             assert_eq!(
-                outlook(&fit(mean, sd, 18), &question).unwrap().needed,
+                outlook(&fit(mean, sd, 18), &question, 0.0).unwrap().needed,
                 Some(Needed::Anew(pairs)),
                 "{sd} {mean}"
             );
@@ -340,7 +341,7 @@ mod tests {
         let room = 0.02_f64.ln_1p();
         let of = |sd: f64| Fit { df: 4.0, place: None, ..fit(0.0, sd * room, 5) };
         let question = Question { minimum_effect: 0.02, alpha: 0.05, rule: Rule::Sessions };
-        let found = outlook(&of(1.0), &question).unwrap();
+        let found = outlook(&of(1.0), &question, 0.0).unwrap();
         assert_eq!(found.needed, Some(Needed::Anew(7)));
         assert!(matches!(found.needed_at_most, Some(Needed::Anew(8..))), "{found:?}");
     }
@@ -348,10 +349,10 @@ mod tests {
     #[test]
     fn the_smallest_change_is_seen_at_the_stated_power() {
         let question = Question { minimum_effect: 0.02, alpha: 0.05, rule: Rule::Looks };
-        let found = outlook(&fit(0.0, 0.01, 400), &question).unwrap().smallest_detectable.unwrap();
+        let found = outlook(&fit(0.0, 0.01, 400), &question, 0.0).unwrap().smallest_detectable.unwrap();
         // With many pairs: (2.468 + 0.842) sd / sqrt(n), the normal quantiles at 0.9932 and 0.8.
         assert!((found.ln_1p() - (2.468 + 0.842) * 0.01 / 20.0).abs() < 2e-5, "{found}");
-        assert_eq!(outlook(&fit(0.0, 0.0, 9), &question), None);
+        assert_eq!(outlook(&fit(0.0, 0.0, 9), &question, 0.0), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::verdict::verdict;
 use super::{Fit, LOOKS, Pair, Question, Rule, Verdict, decide, decide_sessions, evidence, orders};
 use crate::descriptive::median;
 use crate::quantiles::t_two_sided;
+use crate::ratio::Rounding;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, Exp1, LogNormal, Normal, StudentT};
@@ -268,7 +269,7 @@ fn session_alarms(own: f64, runs: u32) -> f64 {
     };
     let alarms = (0..runs).filter(|_| {
         let sessions: Vec<Vec<Pair>> = (0..5).map(|_| session(&mut rng)).collect();
-        decide_sessions(&sessions, &question, true).unwrap().verdict == Verdict::Changed
+        decide_sessions(&sessions, &question, Rounding::default(), true).unwrap().verdict == Verdict::Changed
     });
     alarms.count() as f64 / f64::from(runs)
 }

@@ -5,6 +5,7 @@ use super::rule::{Outlook, Question, Rule, outlook};
 use crate::counts::Count;
 use crate::error::{Error, all_positive, valid_confidence};
 use crate::interval::Interval;
+use crate::ratio::Rounding;
 
 /// Fewest sessions for a verdict that generalises to other sessions: with fewer, the variance between sessions is not
 /// known.
@@ -42,12 +43,21 @@ pub struct Finding {
 /// [`Error::NotFinite`] for a log ratio that is not finite, [`Error::NotPositive`] for a minimum effect that is not
 /// positive, [`Error::OutOfRange`] for an alpha outside (0, 1).
 pub fn decide(pairs: &[Pair], question: &Question, last: bool) -> Result<Finding, Error> {
-    let fit = Fit::of(pairs)?;
+    decide_rounded(pairs, question, Rounding::default(), last)
+}
+
+/// Judges pairs of rounded values; `hidden` is what rounding hides of the log ratio of a pair.
+///
+/// # Errors
+/// As [`decide`].
+pub fn decide_rounded(pairs: &[Pair], question: &Question, hidden: Rounding, last: bool) -> Result<Finding, Error> {
+    // Pairs that are all equal by rounding are no certainty.
+    let fit = Fit::of(pairs)?.map(|fit| Fit { sd: fit.sd.max(hidden.error), ..fit });
     // A t-process keeps its error without this test: to exceed its limit, few pairs of any distribution must be too far
     // apart.
     let is_by_draw =
         || question.rule == Rule::Looks && fit::share_of_orders(pairs).is_some_and(|share| share > fit::LIMIT);
-    judge(fit, question, question.rule.looks_at(pairs.len(), last), is_by_draw)
+    judge(fit, question, hidden.slack, question.rule.looks_at(pairs.len(), last), is_by_draw)
 }
 
 /// Judges pairs once, by one t interval, at a moment that they do not determine themselves: those of a control when its
@@ -56,7 +66,7 @@ pub fn decide(pairs: &[Pair], question: &Question, last: bool) -> Result<Finding
 /// # Errors
 /// As [`decide`].
 pub fn decide_once(pairs: &[Pair], minimum_effect: f64, alpha: f64) -> Result<Finding, Error> {
-    judge(Fit::of(pairs)?, &Question { minimum_effect, alpha, rule: Rule::Sessions }, true, || false)
+    judge(Fit::of(pairs)?, &Question { minimum_effect, alpha, rule: Rule::Sessions }, 0.0, true, || false)
 }
 
 /// Judges sessions, each by its pairs. `last` says that all planned sessions are over.
@@ -66,17 +76,25 @@ pub fn decide_once(pairs: &[Pair], minimum_effect: f64, alpha: f64) -> Result<Fi
 ///
 /// # Errors
 /// As [`decide`].
-pub fn decide_sessions(sessions: &[Vec<Pair>], question: &Question, last: bool) -> Result<Finding, Error> {
+pub fn decide_sessions(
+    sessions: &[Vec<Pair>],
+    question: &Question,
+    hidden: Rounding,
+    last: bool,
+) -> Result<Finding, Error> {
     let fits = sessions.iter().map(|pairs| Fit::of(pairs)).collect::<Result<Vec<_>, _>>()?;
     let values: Vec<f64> = fits.into_iter().flatten().map(|fit| fit.mean).collect();
     let fit = Fit::without_place(&values)?;
-    judge(fit, question, question.rule.looks_at(values.len(), last) && values.len() >= FEWEST_SESSIONS, || false)
+    let looks = question.rule.looks_at(values.len(), last) && values.len() >= FEWEST_SESSIONS;
+    judge(fit, question, hidden.slack, looks, || false)
 }
 
-/// `is_by_draw` says whether the randomisation test explains the difference by the order of the pairs.
+/// `slack` is by how much rounding may have moved the mean; `is_by_draw` says whether the randomisation test explains
+/// the difference by the order of the pairs.
 fn judge(
     fit: Option<Fit>,
     question: &Question,
+    slack: f64,
     looks: bool,
     is_by_draw: impl FnOnce() -> bool,
 ) -> Result<Finding, Error> {
@@ -85,7 +103,7 @@ fn judge(
     let Some(fit) = fit else {
         return Ok(Finding { fit: None, ratio: None, ci: None, verdict: Verdict::Undecided, outlook: None });
     };
-    let own = question.rule.half_width(&fit, question.alpha);
+    let own = question.rule.half_width(&fit, question.alpha) + slack;
     // The interval includes no difference as long as the order of the pairs may explain it.
     let half = if fit.mean.abs() > own && is_by_draw() { fit.mean.abs() } else { own };
     let verdict = if looks { verdict(fit.mean, half, question.minimum_effect.ln_1p()) } else { Verdict::Undecided };
@@ -94,7 +112,7 @@ fn judge(
         ratio: Some(fit.mean.exp()),
         ci: Interval::finite((fit.mean - half).exp(), (fit.mean + half).exp()),
         verdict,
-        outlook: outlook(&fit, question),
+        outlook: outlook(&fit, question, slack),
     })
 }
 
@@ -194,7 +212,7 @@ mod tests {
         let of = |n: usize, last: bool| {
             let session = |i: usize| pairs(&[0.1, 0.101, 0.099].map(|d| d + 0.001 * i as f64));
             let sessions: Vec<Vec<Pair>> = (0..n).map(session).collect();
-            decide_sessions(&sessions, &question, last).unwrap().verdict
+            decide_sessions(&sessions, &question, Rounding::default(), last).unwrap().verdict
         };
         let expected = [Verdict::Undecided, Verdict::Undecided, Verdict::Changed];
         assert_eq!([of(4, true), of(5, false), of(5, true)], expected);

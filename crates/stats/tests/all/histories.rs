@@ -44,6 +44,24 @@ fn lines_without_a_change_say_something_no_more_often_than_expected() {
     }
 }
 
+/// Three in ten runs, or half of them, are in a mode 8% higher, and a run in five is 20% slower: their order is random.
+#[test]
+fn runs_in_two_modes_are_seldom_changes() {
+    let mut rng = generator(9019);
+    let (half, three_in_ten, a_fifth) = (0.0, 0.524, 0.842);
+    for (runs, above, gap) in
+        [(12, three_in_ten, 1.08), (12, half, 1.08), (40, three_in_ten, 1.08), (40, half, 1.08), (40, a_fifth, 0.8)]
+    {
+        let found = share(300, || {
+            let values = normals(&mut rng, 100.0, 0.4, runs);
+            let in_mode = |v: &f64| if normal(&mut rng, 0.0, 1.0) > above { v * gap } else { *v };
+            says_something(&of(&values.iter().map(in_mode).collect::<Vec<_>>()))
+        });
+        println!("{runs} runs, those above {above} in a mode of {gap}: {found:.3}");
+        assert!(found <= 23.0 / 300.0, "{runs} {above} {gap}: {found}");
+    }
+}
+
 /// The error rate also holds with autocorrelation.
 #[test]
 fn sessions_that_resemble_the_ones_before_are_seldom_changes() {

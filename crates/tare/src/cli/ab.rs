@@ -325,6 +325,12 @@ fn no_result(ab: &Ab, records: &[TrialRecord], path: &Path) -> Problem {
             .at(path.display().to_string())
             .expected(format!("one of: {}", measured.iter().copied().collect::<Vec<_>>().join(", ")))
             .advised(tare_text::nearest(name, measured.iter().copied()).map(|near| format!("did you mean `{near}`?"))),
+        None if ab.metric.as_deref().is_some_and(|name| records.iter().any(|trial| has_no_ratio(trial, name))) => {
+            let name = ab.metric.as_deref().unwrap_or_default();
+            Problem::new(Exit::TrialFailed, format!("no pair has a result: `{name}` is 0 or below, so it has no ratio"))
+                .at(path.join("trials.jsonl").display().to_string())
+                .expected("a metric that is above 0 in trials of both sides")
+        }
         None => {
             let are_all = records.iter().all(|record| record.outcome != Outcome::Ok);
             let without = without_result(ab.lost, ab.lost_alone, are_all);
@@ -344,6 +350,12 @@ fn no_result(ab: &Ab, records: &[TrialRecord], path: &Path) -> Problem {
                 .advice(advice)
         }
     }
+}
+
+/// Whether a trial measured the metric, but as 0 or below.
+fn has_no_ratio(trial: &TrialRecord, metric: &str) -> bool {
+    let values = trial.values(metric);
+    trial.outcome == Outcome::Ok && !values.is_empty() && values.iter().sum::<f64>() <= 0.0
 }
 
 /// Which trials gave no result if no pair has one; `None` if both trials of each pair gave one.

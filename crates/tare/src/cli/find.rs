@@ -239,11 +239,12 @@ fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
             Ok(Exit::Interrupted)
         }
         _ if found.decided => Ok(Exit::Done),
-        _ if found.stop == Some(RaceStop::NoneLeft) => {
-            Err(Problem::new(Exit::TrialFailed, "no candidate has a result: trials failed")
-                .at(format!("{path}/trials.jsonl"))
-                .advice(format!("read the reasons with: tare show {word}")))
-        }
+        _ if found.stop == Some(RaceStop::NoneLeft) => Err(Problem::new(
+            Exit::TrialFailed,
+            "no candidate has a result: trials failed, or the metric is 0 or below",
+        )
+        .at(format!("{path}/trials.jsonl"))
+        .advice(format!("read the reasons with: tare show {word}"))),
         // After the last look, more time adds no block.
         _ if matches!(found.stop, Some(RaceStop::LastLook | RaceStop::Replaced)) => Ok(Exit::Inconclusive),
         _ => {

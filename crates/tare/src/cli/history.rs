@@ -5,7 +5,7 @@ use super::results_problem::nearest_results;
 use super::{Exit, Problem, output};
 use crate::config;
 use clap::Args;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Display;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -211,6 +211,8 @@ fn expanded(named: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
         inside.sort();
         all.extend(inside);
     }
+    let mut known = HashSet::new();
+    all.retain(|path| known.insert(std::fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
     Ok(all)
 }
 

@@ -256,7 +256,10 @@ fn a_gate_is_not_passed_by_small_steps() {
     };
     let segments = |levels: &[f64]| levels.iter().flat_map(|level| [*level; 12]).collect::<Vec<f64>>();
     let (code, out) = of(&segments(&[1000.0, 985.0]));
-    assert!(code == 0 && out.contains("gate passed: nothing is now slower than in an earlier segment"), "{code} {out}");
+    assert!(
+        code == 0 && out.contains("gate passed: nothing is shown to be slower now than in an earlier segment"),
+        "{code} {out}"
+    );
     for levels in [[1000.0, 985.0, 970.0], [1000.0, 950.0, 965.0]] {
         let (code, out) = of(&segments(&levels));
         let named = "gate failed: now slower than before by more than 2.0%: base tps, -";
@@ -265,6 +268,15 @@ fn a_gate_is_not_passed_by_small_steps() {
     let drift: Vec<f64> = (0..40).map(|run| 1000.0 - 1.2 * f64::from(run)).collect();
     let (code, out) = of(&drift);
     assert!(code == 1 && out.contains("% by its drift"), "{code} {out}");
+}
+
+#[test]
+fn a_run_that_is_named_twice_counts_once() {
+    let dir = tempfile::tempdir().unwrap();
+    runs_of(dir.path(), &[1000.0; 8]);
+    let again = dir.path().join("run-003.csv");
+    let (code, out, err) = tare(&["history", path(dir.path()), path(&again)]);
+    assert!(code == 0 && out.contains("8 runs") && !out.contains("9 runs"), "{code} {out}{err}");
 }
 
 /// A run whose name has blanks, and one that failed in one of two conditions.

@@ -244,6 +244,11 @@ fn failing_trials_end_a_comparison_and_invalid_sides_are_refused() {
         assert_eq!(trials(&world.path("results")).iter().filter(|trial| trial["outcome"] == "failed").count(), 3);
         std::fs::remove_dir_all(world.path("results")).unwrap();
     }
+    // Trials that succeed with a metric of 0 have not failed.
+    let sides = ["ab", "--out", "zero", "--a", "command=echo figure 1", "--b", "command=echo figure 0"];
+    let measured = ["--set", "workload.metrics=regex 'figure ([0-9]+)' as figure", "--metric", "figure"];
+    let (out, err) = world.exits(4, &[&sides[..], &measured, &QUIET].concat());
+    assert!(err.contains("`figure` is 0 or below, so it has no ratio") && !err.contains("failed"), "{out}{err}");
     let (_, err) = world.exits(2, &["ab", "--a", "command=true", "--b", "option.x=1"]);
     assert!(err.contains("one side is a command"), "{err}");
     for (a, printed) in [("build=old", "where: --a"), ("nonsense", "binary=PATH"), ("placment=x", "mean placement?)")] {
