@@ -297,8 +297,8 @@ fn of_two_runs_it_is_known_in_what_their_machines_and_loads_differ() {
     let [mut one, mut other] = [two_sides(0.0, 0.0), two_sides(0.0, 0.0)];
     one.environment = Some(environment("node:1 core:2 pu:1"));
     other.environment = Some(Environment { cpu_model: "Xeon".to_owned(), ..environment("node:1 core:2 pu:1") });
-    one.study_toml = Some("[workload]\nthreads = 4\n[sampling]\ntrials = 3\n".to_owned());
-    other.study_toml = Some("[workload]\nthreads = 8\n[sampling]\ntrials = 5\n".to_owned());
+    one.study_toml = Some("[workload]\nthreads = 4\n[sampling]\ntrials = 3\n".to_owned().into());
+    other.study_toml = Some("[workload]\nthreads = 8\n[sampling]\ntrials = 5\n".to_owned().into());
     let side = |results| Side { results, condition: Some("side=a") };
     let apart = why(side(&one), side(&other)).unwrap().made_apart;
     let load = What::Study("workload.threads".to_owned());
