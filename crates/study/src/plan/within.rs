@@ -8,7 +8,8 @@
 use super::design::{self, Condition};
 use super::estimate::Costs;
 use super::limits::is_wanted;
-use super::{estimate, looks, race, resolve, rungs};
+use super::race::{self, LOADS};
+use super::{estimate, looks, resolve, rungs};
 use crate::language::settings::Settings;
 use crate::language::spec::{Factor, Study, WARMUP_RUNS};
 use crate::language::values::from_values;
@@ -42,8 +43,6 @@ const WARMUP_LIMIT: &str = "warmup_limit_s";
 const CLIENTS: [&str; 2] = ["threads", "client"];
 /// Further factors of this kind if no load changes the data.
 const READERS: [&str; 2] = ["workload", "distribution"];
-/// Factors whose levels are loads.
-const LOADS: [&str; 2] = ["workload", "transaction"];
 /// Assumed differences between servers, and between samples of a minute on one server, as fractions: from many
 /// studies. Every figure that depends on them says so.
 const SERVERS_DIFFER: f64 = 0.02;
@@ -96,8 +95,7 @@ pub fn fit(
     let (mut fitting, least_s) = fitting(&study, (&whole, &names), &conditions, data_s, cpus)?;
     // A race has more trials of its best conditions than any plan that is made beforehand, and with a server for each
     // condition none shares another's luck.
-    let done = whole.conditions.iter().filter(|condition| condition.realizable).count();
-    let is_alone = |study: &Study| race::is_for(study, done) && study.design.ladder.is_none();
+    let is_alone = |study: &Study| race::is_for(study, &whole.conditions) && study.design.ladder.is_none();
     fitting.sort_by(|a, b| is_alone(&b.1).cmp(&is_alone(&a.1)).then(a.0.total_cmp(&b.0)));
     for (_, candidate) in fitting {
         let made = plan(&candidate).map_err(TooShort::Plan)?;
@@ -309,7 +307,9 @@ fn notes(
     let (before, after) = (&whole.sampling, &cut.sampling);
     let mut changes = vec![format!("{} instead of {}", count(made.trials.len(), "trial"), all.trials.len())];
     let mut changed = |is: bool, what: String| changes.extend(is.then_some(what));
-    changed(before.trials != after.trials, format!("{} per condition instead of {}", after.trials, before.trials));
+    // Where rungs are chosen anew, a condition is in some blocks only.
+    let times = if rungs.is_some() { "blocks" } else { "per condition" };
+    changed(before.trials != after.trials, format!("{} {times} instead of {}", after.trials, before.trials));
     changed(
         before.sample_s != after.sample_s,
         format!("samples of {:.0} s instead of {:.0} s", after.sample_s, before.sample_s),
