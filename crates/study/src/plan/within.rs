@@ -74,6 +74,7 @@ pub fn fit(
     plan: impl Fn(&Study) -> Result<Plan, String>,
 ) -> Result<(Study, Plan), TooShort> {
     let Some(requested_s) = study.sampling.within_s else { return Ok((study, whole)) };
+    let (study, whole) = with_budget(study, whole, requested_s, &plan)?;
     let cut = |levels, rungs| Within {
         requested_s,
         whole_s: whole.estimated_s,
@@ -83,8 +84,7 @@ pub fn fit(
         ..Within::default()
     };
     if whole.estimated_s <= requested_s {
-        let within = Some(cut(BTreeMap::new(), None));
-        let looked_at = looks::begun(&study, Plan { within, ..whole });
+        let looked_at = looks::begun(&study, Plan { within: Some(cut(BTreeMap::new(), None)), ..whole });
         return Ok((study, looked_at));
     }
     let mut conditions = design::conditions(&study).map_err(TooShort::Plan)?;
@@ -115,8 +115,7 @@ pub fn fit(
         let is_climbed = rule.is_some();
         let made = Plan { within: Some(cut(levels, rule)), notes, ..made };
         if !is_climbed {
-            let raced = race::of_question(&candidate, made, requested_s - data_s);
-            let looked_at = looks::begun(&candidate, raced);
+            let looked_at = looks::begun(&candidate, race::of_question(&candidate, made, requested_s - data_s));
             return Ok((candidate, looked_at));
         }
         let wide = Study { factors: study.factors, ..candidate };
@@ -126,6 +125,24 @@ pub fn fit(
         return Ok((wide, climbed));
     }
     Err(TooShort::Least { least_s, data_s, requested_s })
+}
+
+/// If a pilot chooses the counts itself, the time is its budget.
+fn with_budget(
+    mut study: Study,
+    whole: Plan,
+    requested_s: f64,
+    plan: impl Fn(&Study) -> Result<Plan, String>,
+) -> Result<(Study, Plan), TooShort> {
+    if study.sampling.target_half_width.is_none() || whole.estimated_s <= requested_s {
+        return Ok((study, whole));
+    }
+    study.sampling.budget_s = study.sampling.budget_s.min((requested_s - whole.data_s).max(1.0));
+    let whole = plan(&study).map_err(TooShort::Plan)?;
+    match whole.estimated_s <= requested_s {
+        true => Ok((study, whole)),
+        false => Err(TooShort::Least { least_s: whole.estimated_s, data_s: whole.data_s, requested_s }),
+    }
 }
 
 /// The study's conditions by name, with their names in the plan: builds and commands are named by their differences.
@@ -346,15 +363,23 @@ fn notes(
     for entry in enough_words(cut, &made.conditions) {
         changed(true, entry);
     }
-    let power = format!(
-        "if servers differ by {} and samples of a minute by {}, this shows {} in four of five runs (the whole study \
-         {})",
-        percent(SERVERS_DIFFER),
-        percent(SAMPLES_DIFFER),
-        shown(cut, made),
-        shown(whole, all)
-    );
-    vec![format!("shortened to fit {}: {}", duration_at_most(made.estimated_s), changes.join("; ")), power]
+    let shortened = format!("shortened to fit {}: {}", duration_at_most(made.estimated_s), changes.join("; "));
+    std::iter::once(shortened).chain(power((whole, all), (cut, made))).collect()
+}
+
+/// What the cut plan and the whole one show; none of a single condition, which is compared with nothing.
+fn power((whole, all): (&Study, &Plan), (cut, made): (&Study, &Plan)) -> Option<String> {
+    let compares = made.conditions.iter().filter(|condition| condition.realizable).count() > 1;
+    compares.then(|| {
+        format!(
+            "if servers differ by {} and samples of a minute by {}, this shows {} in four of five runs (the whole \
+             study {})",
+            percent(SERVERS_DIFFER),
+            percent(SAMPLES_DIFFER),
+            shown(cut, made),
+            shown(whole, all)
+        )
+    })
 }
 
 /// The warm-ups that were limited to what is sufficient, in words, for settings that a condition here has.
@@ -426,7 +451,7 @@ fn smallest(study: &Study, conditions: &[PlannedCondition]) -> Option<f64> {
             let loads = LOADS.map(numbers).into_iter().max().unwrap_or(0) as f64;
             let by_load = study.question == Some(Question::Effect) && loads > 1.0 && count >= 2.0 * loads;
             let (loads, compared) = if by_load { (loads, count / loads) } else { (1.0, count) };
-            let df = (blocks - 1.0) * if blocks >= POOLED_BLOCKS { compared - 1.0 } else { 1.0 };
+            let df = (blocks - 1.0) * if blocks >= POOLED_BLOCKS { (compared - 1.0).max(1.0) } else { 1.0 };
             let few = if blocks < 3.0 { TWO_TRIALS } else { 1.0 };
             (2.0 * own / blocks, df, few * loads * compared * (compared - 1.0) / 2.0)
         }
