@@ -147,7 +147,8 @@ impl Plan {
     pub fn resumed_by(&self) -> &'static str {
         match (&self.settle, &self.race) {
             (Some(rule), _) if !rule.certify => "ab",
-            (_, Some(_)) => "find",
+            // A study whose question is the best condition is raced if it has a time.
+            (_, Some(_)) if self.within.is_none() => "find",
             _ => "run",
         }
     }

@@ -72,6 +72,8 @@ fn study_text(name: &str) -> Option<&'static str> {
 }
 
 const GET: &str = "scripts/get-servers";
+/// The folder of a source tree into which it unpacks.
+const UNPACKED: &str = "target/servers";
 
 /// Why a machine can test none of an experiment's claims; none if it may test some. `here` says whether the machine
 /// is this one, whose files and processor model are known.
@@ -95,11 +97,18 @@ pub fn missing(experiment: &Experiment, machine: &Machine, servers: &Path, here:
     }
     let absent: Vec<String> = experiment.builds.keys().filter(|build| !is_there(build, servers)).cloned().collect();
     let get = if absent.iter().all(|build| is_packaged(build)) {
-        format!("{GET} {}", absent.join(" "))
+        how_to_get(&absent.join(" "), servers)
     } else {
         format!("build them from source into {}/NAME/bin", servers.display())
     };
     (!absent.is_empty()).then_some(Cannot::Builds { missing: absent, get })
+}
+
+/// The command that unpacks builds. It does so in its own source tree, whatever folder the servers are to be in.
+fn how_to_get(builds: &str, servers: &Path) -> String {
+    let tree = servers.ancestors().nth(2).filter(|tree| servers == tree.join(UNPACKED) && tree.join(GET).exists());
+    let there = format!(" in the source tree of tare, then --servers with the {UNPACKED} of it");
+    format!("{GET} {builds}{}", if tree.is_some() { "" } else { &there })
 }
 
 /// Why the installed server that a study would measure is too old for its experiment; none if it is not, or none is
@@ -294,6 +303,16 @@ fn program(build: &str, servers: &Path) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn missing_builds_come_with_a_command_that_puts_them_where_they_are_looked_for() {
+        let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        assert_eq!(how_to_get("mariadb-11.4.5", &tree.join(UNPACKED)), "scripts/get-servers mariadb-11.4.5");
+        for elsewhere in [Path::new("/srv/builds"), Path::new("/srv/target/servers")] {
+            let get = how_to_get("mariadb-11.4.5", elsewhere);
+            assert!(get.ends_with("in the source tree of tare, then --servers with the target/servers of it"), "{get}");
+        }
+    }
 
     #[test]
     fn versions_are_compared_by_their_numbers() {

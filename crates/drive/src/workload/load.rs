@@ -105,6 +105,10 @@ pub trait Load: Keys {
     fn no_captures(&self) -> Option<&'static str> {
         None
     }
+    /// Why a trial of it has one sample, without probes; None if both are free to choose.
+    fn one_sample(&self) -> Option<&'static str> {
+        None
+    }
     /// Its parts that need a separate server each, one after the other; empty if one server is enough.
     fn parts(&self) -> Vec<Box<dyn Load>> {
         Vec::new()

@@ -140,16 +140,16 @@ pub fn published(claim: &Claim) -> String {
     }
 }
 
-/// The requirements on a machine; `builds` are names of server builds.
+/// The listed requirements on a machine; `builds` are names of server builds. What the study needs besides, such as a
+/// server, memory and CPUs, only its plan knows.
 pub fn needs<'b>(needs: &Needs, builds: impl Iterator<Item = &'b String>) -> String {
     let nodes = needs.nodes.map(|nodes| count(nodes, "NUMA node"));
     let pus = needs.pus.map(|pus| count(pus, "logical CPU"));
     let arch = needs.arch.clone();
     let version = needs.version.as_ref().map(|version| format!("version {version} or newer"));
     let unpublished = needs.unpublished.as_ref().map(|what| format!("{what}, not published"));
-    let all: Vec<String> =
-        [nodes, pus, arch, version, unpublished].into_iter().flatten().chain(builds.cloned()).collect();
-    if all.is_empty() { "nothing special".to_owned() } else { all.join(", ") }
+    let all = [nodes, pus, arch, version, unpublished].into_iter().flatten().chain(builds.cloned());
+    all.collect::<Vec<String>>().join(", ")
 }
 
 /// Ratios near 1 have a third digit; CoVs are percentages; other values have three digits, and small ones a power of
@@ -229,6 +229,13 @@ mod tests {
         );
         let wide = Figure { ci: Some(Interval { low: 1e-16, high: 1e13 }), ..figure };
         assert_eq!(message(Reproduced::Holds(wide)), "holds: published 0.83x, here 0.79x");
+    }
+
+    #[test]
+    fn a_claim_without_listed_requirements_is_not_said_to_need_nothing() {
+        assert_eq!(needs(&Needs::default(), std::iter::empty()), "");
+        let two = Needs { nodes: Some(2), ..Needs::default() };
+        assert_eq!(needs(&two, ["mariadb-10.11.5".to_owned()].iter()), "2 NUMA nodes, mariadb-10.11.5");
     }
 
     #[test]

@@ -6,7 +6,11 @@ use super::settings::Settings;
 use super::spec::Study;
 use std::collections::HashSet;
 use tare_results::MOST_CONDITIONS;
+use tare_results::probe::ProbeUse;
 use tare_text::{Value, nearest};
+
+/// Threads up to which a number that a load takes is looked for: most roles of a file of statements and more.
+const MOST_ROLES: usize = 64;
 
 /// Applies the study's keys for loads to the base's load, after it is known which load that is. A value that this load
 /// does not allow, and keys that exclude each other, are errors.
@@ -24,13 +28,33 @@ pub(crate) fn together(source: Source<'_>, places: &Places, study: &mut Study) -
     })?;
     study.base = base;
     if let Err(expected) = study.base.check() {
-        return Err(source.wrong(
-            &places.key("threads"),
-            format!("workload.threads = {}", study.base.workload.threads),
-            expected,
-        ));
+        let fits = |threads: usize| {
+            let mut other = study.base.clone();
+            other.workload.threads = threads;
+            other.check().is_ok()
+        };
+        return Err(match (1..=MOST_ROLES).any(fits) {
+            true => {
+                let what = format!("workload.threads = {}", study.base.workload.threads);
+                source.wrong(&places.key("threads"), what, expected)
+            }
+            false => source.wrong(&places.table("workload"), "keys of the study do not fit together", expected),
+        });
     }
-    Ok(())
+    one_sample(source, places, study)
+}
+
+/// A load in steps is one sample: refused here, since its first trial would find it only at the end.
+fn one_sample(source: Source<'_>, places: &Places, study: &Study) -> Result<(), StudyError> {
+    let Some(why) = study.base.workload.load.load().one_sample() else { return Ok(()) };
+    let (samples, probe) = (study.sampling.samples, study.sampling.probe_use());
+    if samples != 1 {
+        return Err(source.wrong(&places.key("samples"), format!("sampling.samples = {samples}"), format!("1, {why}")));
+    }
+    match probe {
+        ProbeUse::Off => Ok(()),
+        _ => Err(source.wrong(&places.key("probe"), format!("sampling.probe = {probe}"), format!("off, {why}"))),
+    }
 }
 
 /// A key of another workload than the study's is an error, not silently ignored.

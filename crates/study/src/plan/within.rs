@@ -8,7 +8,8 @@
 use super::design::{self, Condition};
 use super::estimate::Costs;
 use super::limits::is_wanted;
-use super::{estimate, looks, race, resolve, rungs};
+use super::race::{self, LOADS};
+use super::{estimate, looks, resolve, rungs};
 use crate::language::settings::Settings;
 use crate::language::spec::{Factor, Study, WARMUP_RUNS};
 use crate::language::values::from_values;
@@ -42,8 +43,6 @@ const WARMUP_LIMIT: &str = "warmup_limit_s";
 const CLIENTS: [&str; 2] = ["threads", "client"];
 /// Further factors of this kind if no load changes the data.
 const READERS: [&str; 2] = ["workload", "distribution"];
-/// Factors whose levels are loads.
-const LOADS: [&str; 2] = ["workload", "transaction"];
 /// Assumed differences between servers, and between samples of a minute on one server, as fractions: from many
 /// studies. Every figure that depends on them says so.
 const SERVERS_DIFFER: f64 = 0.02;
@@ -75,6 +74,7 @@ pub fn fit(
     plan: impl Fn(&Study) -> Result<Plan, String>,
 ) -> Result<(Study, Plan), TooShort> {
     let Some(requested_s) = study.sampling.within_s else { return Ok((study, whole)) };
+    let (study, whole) = with_budget(study, whole, requested_s, &plan)?;
     let cut = |levels, rungs| Within {
         requested_s,
         whole_s: whole.estimated_s,
@@ -84,8 +84,7 @@ pub fn fit(
         ..Within::default()
     };
     if whole.estimated_s <= requested_s {
-        let within = Some(cut(BTreeMap::new(), None));
-        let looked_at = looks::begun(&study, Plan { within, ..whole });
+        let looked_at = looks::begun(&study, Plan { within: Some(cut(BTreeMap::new(), None)), ..whole });
         return Ok((study, looked_at));
     }
     let mut conditions = design::conditions(&study).map_err(TooShort::Plan)?;
@@ -96,8 +95,7 @@ pub fn fit(
     let (mut fitting, least_s) = fitting(&study, (&whole, &names), &conditions, data_s, cpus)?;
     // A race has more trials of its best conditions than any plan that is made beforehand, and with a server for each
     // condition none shares another's luck.
-    let done = whole.realizable().count();
-    let is_alone = |study: &Study| race::is_for(study, done) && study.design.ladder.is_none();
+    let is_alone = |study: &Study| race::is_for(study, &whole.conditions) && study.design.ladder.is_none();
     fitting.sort_by(|a, b| is_alone(&b.1).cmp(&is_alone(&a.1)).then(a.0.total_cmp(&b.0)));
     for (_, candidate) in fitting {
         let made = plan(&candidate).map_err(TooShort::Plan)?;
@@ -117,8 +115,7 @@ pub fn fit(
         let is_climbed = rule.is_some();
         let made = Plan { within: Some(cut(levels, rule)), notes, ..made };
         if !is_climbed {
-            let raced = race::of_question(&candidate, made, requested_s - data_s);
-            let looked_at = looks::begun(&candidate, raced);
+            let looked_at = looks::begun(&candidate, race::of_question(&candidate, made, requested_s - data_s));
             return Ok((candidate, looked_at));
         }
         let wide = Study { factors: study.factors, ..candidate };
@@ -128,6 +125,24 @@ pub fn fit(
         return Ok((wide, climbed));
     }
     Err(TooShort::Least { least_s, data_s, requested_s })
+}
+
+/// If a pilot chooses the counts itself, the time is its budget.
+fn with_budget(
+    mut study: Study,
+    whole: Plan,
+    requested_s: f64,
+    plan: impl Fn(&Study) -> Result<Plan, String>,
+) -> Result<(Study, Plan), TooShort> {
+    if study.sampling.target_half_width.is_none() || whole.estimated_s <= requested_s {
+        return Ok((study, whole));
+    }
+    study.sampling.budget_s = study.sampling.budget_s.min((requested_s - whole.data_s).max(1.0));
+    let whole = plan(&study).map_err(TooShort::Plan)?;
+    match whole.estimated_s <= requested_s {
+        true => Ok((study, whole)),
+        false => Err(TooShort::Least { least_s: whole.estimated_s, data_s: whole.data_s, requested_s }),
+    }
 }
 
 /// The study's conditions by name, with their names in the plan: builds and commands are named by their differences.
@@ -309,7 +324,9 @@ fn notes(
     let (before, after) = (&whole.sampling, &cut.sampling);
     let mut changes = vec![format!("{} instead of {}", count(made.trials.len(), "trial"), all.trials.len())];
     let mut changed = |is: bool, what: String| changes.extend(is.then_some(what));
-    changed(before.trials != after.trials, format!("{} per condition instead of {}", after.trials, before.trials));
+    // Where rungs are chosen anew, a condition is in some blocks only.
+    let times = if rungs.is_some() { "blocks" } else { "per condition" };
+    changed(before.trials != after.trials, format!("{} {times} instead of {}", after.trials, before.trials));
     changed(
         before.sample_s != after.sample_s,
         format!("samples of {:.0} s instead of {:.0} s", after.sample_s, before.sample_s),
@@ -346,15 +363,23 @@ fn notes(
     for entry in enough_words(cut, &made.conditions) {
         changed(true, entry);
     }
-    let power = format!(
-        "if servers differ by {} and samples of a minute by {}, this shows {} in four of five runs (the whole study \
-         {})",
-        percent(SERVERS_DIFFER),
-        percent(SAMPLES_DIFFER),
-        shown(cut, made),
-        shown(whole, all)
-    );
-    vec![format!("shortened to fit {}: {}", duration_at_most(made.estimated_s), changes.join("; ")), power]
+    let shortened = format!("shortened to fit {}: {}", duration_at_most(made.estimated_s), changes.join("; "));
+    std::iter::once(shortened).chain(power((whole, all), (cut, made))).collect()
+}
+
+/// What the cut plan and the whole one show; none of a single condition, which is compared with nothing.
+fn power((whole, all): (&Study, &Plan), (cut, made): (&Study, &Plan)) -> Option<String> {
+    let compares = made.conditions.iter().filter(|condition| condition.realizable).count() > 1;
+    compares.then(|| {
+        format!(
+            "if servers differ by {} and samples of a minute by {}, this shows {} in four of five runs (the whole \
+             study {})",
+            percent(SERVERS_DIFFER),
+            percent(SAMPLES_DIFFER),
+            shown(cut, made),
+            shown(whole, all)
+        )
+    })
 }
 
 /// The warm-ups that were limited to what is sufficient, in words, for settings that a condition here has.
@@ -426,7 +451,7 @@ fn smallest(study: &Study, conditions: &[PlannedCondition]) -> Option<f64> {
             let loads = LOADS.map(numbers).into_iter().max().unwrap_or(0) as f64;
             let by_load = study.question == Some(Question::Effect) && loads > 1.0 && count >= 2.0 * loads;
             let (loads, compared) = if by_load { (loads, count / loads) } else { (1.0, count) };
-            let df = (blocks - 1.0) * if blocks >= POOLED_BLOCKS { compared - 1.0 } else { 1.0 };
+            let df = (blocks - 1.0) * if blocks >= POOLED_BLOCKS { (compared - 1.0).max(1.0) } else { 1.0 };
             let few = if blocks < 3.0 { TWO_TRIALS } else { 1.0 };
             (2.0 * own / blocks, df, few * loads * compared * (compared - 1.0) / 2.0)
         }

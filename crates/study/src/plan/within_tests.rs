@@ -38,6 +38,7 @@ fn an_articles_grid_fits_its_hours_and_says_what_was_cut() {
     assert_eq!((plan.blocks().len(), plan.trials.len(), study.sampling.trials), (2, 2 * 36, 7));
     let servers: BTreeSet<_> = plan.trials.iter().map(|trial| trial.lifetime).collect();
     assert_eq!(servers.len(), 3 * 2);
+    assert!(plan.notes[0].contains("; 7 blocks instead of 4; "), "{:?}", plan.notes);
     assert!(plan.notes[1].contains("this shows a step of"), "{:?}", plan.notes);
 }
 
@@ -154,6 +155,9 @@ fn the_best_of_a_cut_study_is_found_by_a_race() {
     let realizable: Vec<&str> = plan.conditions.iter().filter(|c| c.realizable).map(|c| c.name.as_str()).collect();
     assert_eq!((race.candidates.len(), plan.trials.len()), (realizable.len(), realizable.len()));
     assert!(race.budget_s.unwrap() < 18_000.0 && plan.notes.iter().any(|note| note.starts_with("a race")));
+    assert_eq!((plan.resumed_by(), Plan { within: None, ..plan.clone() }.resumed_by()), ("run", "find"));
+    // As of every race, its expected time is that of one block; the time has several.
+    assert!(plan.rounds_s(study.sampling.trials) <= 18_000.0 && study.sampling.trials > 1, "{}", plan.estimated_s);
     // One condition in three is worth racing further.
     let worth = |levels: &Levels| {
         if realizable.iter().position(|name| levels_of(name) == *levels).unwrap() % 3 == 0 { 1.2 } else { 1.0 }
@@ -169,6 +173,45 @@ fn the_best_of_a_cut_study_is_found_by_a_race() {
     // The question which factor changes throughput needs all conditions.
     let other = Study { question: Some(Question::Effect), ..study };
     assert_eq!(race::of_question(&other, plan.clone(), 1.0), plan);
+}
+
+/// A built-in study as it is, cut on a small machine.
+fn small(name: &str, sets: &[&str]) -> Result<(Study, Plan), TooShort> {
+    let sets = sets.iter().map(|set| (*set).to_owned()).collect();
+    let overrides = Overrides { sets, ..Overrides::default() };
+    let study = parse(Source { origin: name, text: builtin::find(name).unwrap().text }, &overrides).unwrap();
+    let machine = Machine::synthetic("core:2 pu:1").unwrap();
+    let plan = |study: &Study| resolve(study, &machine, Where::Described);
+    let whole = plan(&study).unwrap();
+    fit(study, whole, machine.pus.len(), plan)
+}
+
+#[test]
+fn a_pilot_gets_the_time_as_its_budget() {
+    let precise = "sampling.target_half_width=0.01";
+    let (study, plan) = small("side-by-side", &[precise, "sampling.within_s=60"]).unwrap();
+    assert!(study.sampling.budget_s < 60.0 && plan.estimated_s <= 60.0, "{} {}", plan.estimated_s, plan.data_s);
+    let short = small("side-by-side", &[precise, "sampling.within_s=5"]).unwrap_err();
+    assert!(matches!(short, TooShort::Least { least_s, .. } if least_s < 60.0), "{short}");
+}
+
+#[test]
+fn nothing_is_said_about_differences_of_a_single_condition() {
+    for within in ["sampling.within_s=10", "sampling.within_s=12"] {
+        let (_, plan) = small("side-by-side", &[within]).unwrap();
+        assert!(plan.within.is_some() && plan.notes.len() == 1, "{:?}", plan.notes);
+    }
+}
+
+#[test]
+fn conditions_of_several_loads_are_not_raced() {
+    let of = |name: &str, sets: &[&str]| small(name, sets).unwrap().1;
+    // Two clients have about twice the throughput of one, which says nothing about placements.
+    let plan = of("first-look", &["sampling.within_s=30"]);
+    assert!(plan.within.is_some() && plan.race.is_none(), "{:?}", plan.notes);
+    assert!(of("tpcc", &["sampling.within_s=180"]).race.is_some());
+    let loads = ["sampling.within_s=180", "factors.workload=tpcc,point_select"];
+    assert!(of("tpcc", &loads).race.is_none());
 }
 
 #[test]

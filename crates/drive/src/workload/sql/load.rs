@@ -59,6 +59,11 @@ impl Load for SqlSettings {
         }
     }
 
+    fn one_sample(&self) -> Option<&'static str> {
+        let why = "because the steps of the file run once, without a pause, and change the tables";
+        (!self.steps().is_empty()).then_some(why)
+    }
+
     fn available(&self, _threads: usize) -> Result<(), String> {
         if self.mix().is_some() { Ok(()) } else { Err(NO_FILE.to_owned()) }
     }

@@ -77,7 +77,8 @@ pub(crate) fn list(experiments: &[Experiment], articles: &BTreeMap<String, Strin
         }
         before = Some(heading);
         let needs = words::needs(&experiment.needs, experiment.builds.keys());
-        text.push_str(&format!("{indent}{}: study {}, needs {needs}\n", experiment.name, experiment.study));
+        let needs = if needs.is_empty() { needs } else { format!(", needs {needs}") };
+        text.push_str(&format!("{indent}{}: study {}{needs}\n", experiment.name, experiment.study));
         for claim in &experiment.claims {
             let published = words::published(claim);
             text.push_str(&format!("{indent}  {:NAMES$}  {} [{published}]\n", claim.name, claim.text));
@@ -87,7 +88,10 @@ pub(crate) fn list(experiments: &[Experiment], articles: &BTreeMap<String, Strin
         }
     }
     if experiments.len() > FEW {
-        text.push_str("\nIn brackets: the published figure. Its source: tare reproduce NAME --list\n");
+        text.push_str(
+            "\nIn brackets: the published figure. Its source: tare reproduce NAME --list\n\
+             What this machine has of what they need: tare reproduce --dry-run\n",
+        );
     }
     output::lines(&text)
 }
