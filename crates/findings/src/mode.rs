@@ -1,7 +1,7 @@
 //! Modes of the trials of one condition with their cause, and conditions without modes whose mean describes no trial.
 
 use super::confidence::CONFIDENCE;
-use super::places::{Category, Property};
+use super::places::{Category, Property, Shared};
 use serde::Serialize;
 use tare_stats::trials::mean_interval;
 use tare_stats::{Interval, descriptive};
@@ -53,19 +53,6 @@ pub struct ModeCause {
 pub struct ModeSide {
     pub in_common: InCommon,
     pub mean: f64,
-}
-
-/// What the two threads of a pair share, the nearest first; a nearer relation is included.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Shared {
-    Pu,
-    Core,
-    Cache,
-    Node,
-}
-
-impl Shared {
-    pub(super) const ALL: [Self; 4] = [Self::Pu, Self::Core, Self::Cache, Self::Node];
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -3,8 +3,8 @@
 use super::collect::ConditionTrials;
 use super::confidence::{FURTHER, MODES};
 use super::hosts::host;
-use super::mode::{self, InCommon, Mode, ModeCause, ModeSide, ModesTested, Shared};
-use super::places::{self, Category, Feature, Property};
+use super::mode::{self, InCommon, Mode, ModeCause, ModeSide, ModesTested};
+use super::places::{self, Category, Feature, Property, Shared};
 use super::plans::fnv1a;
 use super::rounding::of_histogram;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -2,7 +2,6 @@
 //! memory, and both in the form that external tools take.
 
 use super::collect::ConditionTrials;
-use super::mode::Shared;
 use super::plans;
 use serde::{Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +11,19 @@ use tare_results::covariate::{self, Covariate, NUMA_HIT, NUMA_MISS, NUMA_OTHER, 
 use tare_results::metric;
 use tare_results::schema::{PlannedCondition, SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
 use tare_topology::{Machine, MemoryPolicy, Pairing};
+
+/// What the two threads of a pair share, the nearest first; a nearer relation is included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shared {
+    Pu,
+    Core,
+    Cache,
+    Node,
+}
+
+impl Shared {
+    pub(super) const ALL: [Self; 4] = [Self::Pu, Self::Core, Self::Cache, Self::Node];
+}
 
 /// One thread of a condition, over all samples of the given trials.
 #[derive(Debug, Clone, PartialEq)]

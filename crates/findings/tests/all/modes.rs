@@ -3,8 +3,8 @@
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
 use std::collections::BTreeMap;
-use tare_findings::mode::{InCommon, Shared};
-use tare_findings::places::{Category, Feature, Property, features, threads_table};
+use tare_findings::mode::InCommon;
+use tare_findings::places::{Category, Feature, Property, Shared, features, threads_table};
 use tare_findings::summarize;
 use tare_findings::summary::Summary;
 use tare_results::Results;
