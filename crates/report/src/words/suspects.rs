@@ -3,12 +3,11 @@
 
 use super::comparison::factor;
 use super::terms::{at, negative_scaling};
-use super::why::{HEAVY, last_word, lock, signed};
+use super::why::{last_word, signed, without_a_name};
 use crate::figures::{change, changes_of, times};
 use tare_findings::captures::{GrowthRanking, Profiled};
 use tare_findings::scaling::{Scaling, Step};
 use tare_findings::summary::Summary;
-use tare_findings::time::BY_CALLER;
 use tare_findings::why::{Cause, Change, Expected, Proof, ProofVerdict, SUSPECTS_SHOWN, Suspect, Trial, Why};
 use tare_text::{count, decimal, list, percent};
 
@@ -21,8 +20,7 @@ const TIMES_A_SINGLE: u32 = 3;
 pub(crate) fn suspect(suspect: &Suspect) -> String {
     match suspect {
         Suspect::RowLock => "row locks".to_owned(),
-        Suspect::GlobalLock(name) if name.ends_with(BY_CALLER) || name.starts_with(HEAVY) => lock(name),
-        Suspect::GlobalLock(name) => format!("the lock {}", last_word(name)),
+        Suspect::GlobalLock(name) => without_a_name(name).unwrap_or_else(|| format!("the lock {}", last_word(name))),
         Suspect::PageLock(name) => format!("the page lock {}", last_word(name)),
         Suspect::IndexLock(name) => format!("the index lock {}", last_word(name)),
         Suspect::TableLock(name) => format!("locks of tables ({})", last_word(name)),
@@ -261,6 +259,7 @@ mod tests {
             ("row_lock (caller)", "waiting for a lock in row_lock", "a lock in row_lock"),
             ("wait/synch/mutex/innodb/dict_sys_mutex", "waiting for dict_sys_mutex", "the lock dict_sys_mutex"),
             ("Lock/advisory", "waiting for the advisory lock", "the advisory lock"),
+            ("sql/user_lock", "waiting for the user lock", "the user lock"),
         ] {
             assert_eq!(part(&Part::Futex(name.to_owned())), waits);
             assert_eq!(suspect(&Suspect::GlobalLock(name.to_owned())), is);

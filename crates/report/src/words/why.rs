@@ -47,7 +47,9 @@ pub fn part(part: &Part) -> String {
         Part::Io => "reading and writing files".to_owned(),
         Part::Pause => "pauses of the server".to_owned(),
         Part::RowLock => "row-lock waiting".to_owned(),
-        Part::Lock(name) | Part::Futex(name) => format!("waiting for {}", lock(name)),
+        Part::Lock(name) | Part::Futex(name) => {
+            format!("waiting for {}", without_a_name(name).unwrap_or_else(|| last_word(name).to_owned()))
+        }
         Part::OtherLocks => "waiting for other locks".to_owned(),
         Part::Asleep => "unidentified sleep".to_owned(),
         Part::Way => "between client and server".to_owned(),
@@ -55,14 +57,12 @@ pub fn part(part: &Part) -> String {
     }
 }
 
-/// PostgreSQL's class of locks on tables, users' numbers and others: their names are no names of locks.
-pub(super) const HEAVY: &str = "Lock/";
-
-/// A lock that is known only by the function that takes it has no name of its own.
-pub(super) fn lock(name: &str) -> String {
+/// The words for a lock without a name of its own: one that is known only by who takes it, and classes of locks, on
+/// tables, users' numbers and others (`Lock/relation` of PostgreSQL, `sql/table_lock` of MariaDB and MySQL).
+pub(super) fn without_a_name(name: &str) -> Option<String> {
     let by_caller = name.strip_suffix(BY_CALLER).map(|caller| format!("a lock in {caller}"));
-    let heavy = || name.strip_prefix(HEAVY).map(|of| format!("the {of} lock"));
-    by_caller.or_else(heavy).unwrap_or_else(|| last_word(name).to_owned())
+    let class = || name.strip_prefix("Lock/").or_else(|| name.strip_prefix("sql/")?.strip_suffix("_lock"));
+    by_caller.or_else(|| Some(format!("the {} lock", class()?)))
 }
 
 /// Names of instruments are paths whose last word is the lock.
