@@ -53,7 +53,7 @@ pub(crate) fn answer(summary: &Summary, results: &Results) -> (String, Vec<Strin
 
 fn what_was_run(summary: &Summary, results: &Results) -> String {
     if let Some(plan) = results.plan.as_ref().filter(|_| results.trials.is_empty()) {
-        let realizable = plan.conditions.iter().filter(|condition| condition.realizable).count();
+        let realizable = plan.realizable().count();
         let (conditions, trials) = (count(realizable, "condition"), count(plan.trials.len(), "trial"));
         return format!("{}: {conditions} and {trials} are planned, none has run yet.", results.study);
     }

@@ -369,7 +369,7 @@ fn notes(
 
 /// What the cut plan and the whole one show; none of a single condition, which is compared with nothing.
 fn power((whole, all): (&Study, &Plan), (cut, made): (&Study, &Plan)) -> Option<String> {
-    let compares = made.conditions.iter().filter(|condition| condition.realizable).count() > 1;
+    let compares = made.realizable().count() > 1;
     compares.then(|| {
         format!(
             "if servers differ by {} and samples of a minute by {}, this shows {} in four of five runs (the whole \
