@@ -4,7 +4,7 @@ use super::best::{self, Basis, range};
 use super::collect::ConditionTrials;
 use super::composite::{self, MetricLogs};
 use super::effects::Mains;
-use super::factors::{LOADS, load_of, number_of, varying_factors};
+use super::factors::{load_of, number_of, varying_factors};
 use super::pooled::PooledStep;
 use super::question::AnswerContext;
 use super::scaling::{Scaling, Step};
@@ -14,6 +14,7 @@ use super::verdict::{
 };
 use super::{collect, effects, left_out, mode, modes, pooled, scaling};
 use std::collections::BTreeSet;
+use tare_results::factor::LOADS;
 use tare_results::metric;
 use tare_results::question::Question;
 use tare_stats::blocks::{Condition, shared_p_values};

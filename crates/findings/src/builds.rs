@@ -171,7 +171,7 @@ fn option_by_load<'c>(conditions: &'c [ConditionTrials<'_>]) -> Option<&'c str> 
     let mut options = levels().flat_map(|of| of.keys()).filter(|name| factor::option(name).is_some());
     let first = options.next()?;
     let alone = options.all(|name| name == first) && varying.len() == 2;
-    (alone && varying.iter().any(|factor| factors::LOADS.contains(&factor.as_str()))).then_some(first.as_str())
+    (alone && varying.iter().any(|factor| factor::LOADS.contains(&factor.as_str()))).then_some(first.as_str())
 }
 
 fn changed(pair: &Pair<'_, '_>, results: &Results, what: Profiled) -> Vec<Changed> {

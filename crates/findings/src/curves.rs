@@ -2,11 +2,12 @@
 
 use super::collect::ConditionTrials;
 use super::condition::MetricSummary;
-use super::factors::{LOADS, number, words_of};
+use super::factors::{number, words_of};
 use super::scaling::Scaling;
 use super::state::is_disturbed;
 use super::summary::Summary;
 use std::collections::{BTreeMap, BTreeSet};
+use tare_results::factor::LOADS;
 use tare_results::metric::{self, Better};
 use tare_results::schema::Levels;
 use tare_stats::Interval;

@@ -7,6 +7,7 @@ use serde::{Serialize, Serializer};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use tare_results::factor::LOADS;
 use tare_results::schema::{Levels, SIDE};
 use tare_stats::Interval;
 
@@ -14,9 +15,6 @@ use tare_stats::Interval;
 pub fn number_of<'t>(mains: impl IntoIterator<Item = &'t Term>) -> usize {
     mains.into_iter().filter_map(Term::main).map(TermFactor::factor).collect::<BTreeSet<_>>().len()
 }
-
-/// Factors whose levels are loads: workloads, or transactions of a file of statements.
-pub(crate) const LOADS: [&str; 2] = ["workload", "transaction"];
 
 /// The load of a condition, if a factor sets it.
 pub(crate) fn load_of(levels: &Levels) -> Option<&String> {

@@ -2,9 +2,10 @@
 
 use super::collect;
 use super::confidence::{ANSWER, FURTHER, OF_PILOT};
-use super::factors::{self, LADDERS_OVER, LOADS};
+use super::factors::{self, LADDERS_OVER};
 use super::find::Find;
 use std::collections::BTreeSet;
+use tare_results::factor::LOADS;
 use tare_results::looks::Look;
 use tare_results::question::Question;
 use tare_results::schema::{LeftOut, Outcome, Within};

@@ -9,9 +9,6 @@ use tare_stats::ratio::Rounding;
 /// Resolution of the histograms from which percentiles are computed, as a part of the value.
 const HISTOGRAM: f64 = 1e-3;
 
-/// Whole numbers count as rounded to this at most: 1000 and 2000 are hardly rounded to thousands.
-const LARGEST: f64 = 1.0;
-
 /// The resolution of a percentile in its histogram; none for other metrics.
 pub(super) fn of_histogram(metric: &str, values: &[f64]) -> Option<f64> {
     percentile(metric).and_then(|_| descriptive::median(values)).map(|usual| usual.abs() * HISTOGRAM)
@@ -24,8 +21,7 @@ pub(super) fn of<'c, 'r: 'c>(
 ) -> Vec<Rounding> {
     let samples: Vec<Vec<Vec<f64>>> = conditions.into_iter().map(|own| own.of_trials(metric)).collect();
     let all: Vec<f64> = samples.iter().flatten().flatten().copied().collect();
-    let digit = Rounding::digit(&all).min(LARGEST).max(of_histogram(metric, &all).unwrap_or(0.0));
-    samples.iter().map(|trials| Rounding::of(trials.iter().map(Vec::as_slice), digit)).collect()
+    Rounding::alike(&samples, of_histogram(metric, &all).unwrap_or(0.0))
 }
 
 pub(super) fn of_sides([a, b]: [&ConditionTrials<'_>; 2], metric: &str) -> [Rounding; 2] {
@@ -35,9 +31,7 @@ pub(super) fn of_sides([a, b]: [&ConditionTrials<'_>; 2], metric: &str) -> [Roun
 /// What rounding hides of the logarithm of the ratio of two conditions.
 pub(super) fn of_logarithm(sides: [&ConditionTrials<'_>; 2], metric: &str) -> Rounding {
     let parts = of_sides(sides, metric).into_iter().zip(sides).map(|(hidden, side)| relative(hidden, side, metric));
-    let sum =
-        |sum: Rounding, own: Rounding| Rounding { error: sum.error.hypot(own.error), slack: sum.slack + own.slack };
-    parts.fold(Rounding::default(), sum)
+    parts.fold(Rounding::default(), Rounding::plus)
 }
 
 /// The standard deviation of the rounding error of a trial of each condition, as a part of the condition's mean: the
@@ -47,13 +41,11 @@ pub(super) fn of_logarithms(conditions: &[ConditionTrials<'_>], metric: &str) ->
     hidden.map(|(hidden, condition)| relative(hidden, condition, metric).error).collect()
 }
 
-/// What rounding hides as a part of the condition's mean; nothing without a positive mean.
 fn relative(hidden: Rounding, condition: &ConditionTrials<'_>, metric: &str) -> Rounding {
-    if hidden.error <= 0.0 && hidden.slack <= 0.0 {
-        return Rounding::default();
+    if hidden == Rounding::default() {
+        return hidden;
     }
-    let mean = descriptive::mean(&condition.means(metric)).filter(|mean| *mean > 0.0);
-    mean.map_or_else(Rounding::default, |mean| Rounding { error: hidden.error / mean, slack: hidden.slack / mean })
+    hidden.relative(descriptive::mean(&condition.means(metric)))
 }
 
 /// The same of the mean of these metrics' logarithms, whose errors are independent.

@@ -6,6 +6,7 @@ use crate::metric;
 use crate::schema::{Outcome, TrialRecord};
 use std::collections::BTreeSet;
 use tare_stats::descriptive::mean;
+use tare_stats::ratio::Rounding;
 
 /// Minimum overlap of alternating samples, as a share of their time: the last sample of one side ends after that of the
 /// other.
@@ -55,6 +56,12 @@ pub(crate) fn value_of(record: &TrialRecord, name: &str) -> Option<f64> {
     };
     let value = merged.or_else(|| mean(&record.values(name))).or_else(covariate);
     value.filter(|value| value.is_finite() && *value > 0.0)
+}
+
+/// What rounding hides of the logarithm of each side's values, from the samples of its trials.
+pub(crate) fn hidden(sides: &[Vec<Vec<f64>>]) -> Vec<Rounding> {
+    let of = |(own, trials): (Rounding, &Vec<Vec<f64>>)| own.relative(mean(&trials.concat()));
+    Rounding::alike(sides, 0.0).into_iter().zip(sides).map(of).collect()
 }
 
 /// Whether the samples of two trials alternated, so that neither ran alone.

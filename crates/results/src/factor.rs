@@ -1,4 +1,7 @@
-//! Names of factors that vary an option of the engine: `option.NAME`.
+//! Names of factors: those that vary an option of the engine, `option.NAME`, and those whose levels are loads.
+
+/// Factors whose levels are loads: workloads, or transactions of a file of statements.
+pub const LOADS: [&str; 2] = ["workload", "transaction"];
 
 const OPTION: &str = "option.";
 

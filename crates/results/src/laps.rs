@@ -1,9 +1,8 @@
 //! Trials of many conditions as a race: in each block, every condition still in the race runs once.
 
-use crate::blocks::{alike, headline, ran_two_programs, spent_s, value};
+use crate::blocks::{alike, headline, hidden, ran_two_programs, spent_s, value};
 use crate::looks::is_open;
 use crate::metric::{self, Better};
-use crate::rounded;
 use crate::schema::{Plan, Race, TrialRecord};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -107,7 +106,7 @@ impl Laps {
             laps.marked.push(marked);
             laps.servers.push(of_block);
         }
-        laps.hidden = rounded::of_sides(&samples);
+        laps.hidden = hidden(&samples);
         laps
     }
 

@@ -32,7 +32,6 @@ mod plan;
 pub mod probe;
 pub mod question;
 mod reader;
-mod rounded;
 mod samples;
 pub mod schema;
 pub mod search;

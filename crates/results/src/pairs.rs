@@ -1,11 +1,11 @@
 //! Trials of two conditions as pairs: consecutive trials of one block, in random order.
 
 use crate::blocks::{
-    INTERLEAVED, alike, began, first_sample, headline, ran_two_programs, same_boot, share, spent_s, value, value_of,
+    INTERLEAVED, alike, began, first_sample, headline, hidden, ran_two_programs, same_boot, share, spent_s, value,
+    value_of,
 };
 use crate::looks::is_open;
 use crate::metric::{self, Better};
-use crate::rounded;
 use crate::schema::{Outcome, Plan, Settle, TrialRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_stats::ratio::Rounding;
@@ -147,7 +147,7 @@ impl Pairs {
                 }
             }
         }
-        pairs.hidden = rounded::of_ratio(&samples);
+        pairs.hidden = hidden(&samples).into_iter().fold(Rounding::default(), Rounding::plus);
         pairs.replaced =
             [ran_two_programs(records, |name| rule.is_a(name)), ran_two_programs(records, |name| rule.is_b(name))];
         pairs.metric = metric;

@@ -5,6 +5,7 @@ use super::fit::{Blocks, Difference, Fit, Rows};
 use crate::error::{Error, valid_confidence};
 use crate::interval::{Estimate, Interval};
 use crate::quantiles::{t, t_two_sided};
+use crate::ratio::Rounding;
 use crate::sequential::is_one_sided;
 
 /// One-sided error of the intervals by which the two parts are compared.
@@ -77,7 +78,7 @@ impl<'a> Even<'a> {
     pub fn difference(&self, i: usize, j: usize) -> Option<Compared> {
         let one_sided = [self.is_one_sided(i, j), self.is_one_sided(j, i)];
         let [a, b] = [i, j].map(|of| self.all.hidden.get(of).copied().unwrap_or_default());
-        let (error, slack) = (a.error.hypot(b.error), a.slack + b.slack);
+        let Rounding { error, slack } = a.plus(b);
         let of = |part: &Part| {
             let of = Difference::of(self.rows(part), i, j)?;
             let (standard_error, df) = part.fit.standard_error(i, j, of)?;

@@ -26,7 +26,31 @@ pub struct Rounding {
     pub slack: f64,
 }
 
+/// Whole numbers count as rounded to this at most: 1000 and 2000 are hardly rounded to thousands.
+const LARGEST_DIGIT: f64 = 1.0;
+
 impl Rounding {
+    /// Of several sides, by side and trial the samples, which were rounded alike: to their last digit, or to `least` if
+    /// that is more.
+    pub fn alike(sides: &[Vec<Vec<f64>>], least: f64) -> Vec<Self> {
+        let all: Vec<f64> = sides.iter().flatten().flatten().copied().collect();
+        let digit = Self::digit(&all).min(LARGEST_DIGIT).max(least);
+        sides.iter().map(|trials| Self::of(trials.iter().map(Vec::as_slice), digit)).collect()
+    }
+
+    /// As a part of the mean, which is what rounding hides of a logarithm; nothing without a positive mean.
+    #[must_use]
+    pub fn relative(self, mean: Option<f64>) -> Self {
+        let of = |mean: f64| Self { error: self.error / mean, slack: self.slack / mean };
+        mean.filter(|mean| *mean > 0.0).map_or_else(Self::default, of)
+    }
+
+    /// What rounding hides of the sum or the difference of two independent values.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self { error: self.error.hypot(other.error), slack: self.slack + other.slack }
+    }
+
     /// The digit to which these samples were rounded; 0 if they are not.
     pub fn digit(samples: &[f64]) -> f64 {
         last_digit(samples).unwrap_or(0.0)

@@ -4,9 +4,10 @@
 use super::pilot::blocks;
 use crate::language::spec::Study;
 use std::collections::{BTreeMap, BTreeSet};
+use tare_results::factor::LOADS;
 use tare_results::laps::{FIRST_LOOK, Laps};
 use tare_results::question::Question;
-use tare_results::schema::{Plan, PlannedCondition, Race, TrialRecord};
+use tare_results::schema::{Plan, Race, TrialRecord};
 use tare_stats::racing;
 
 /// Least number of conditions for a race: with two, both would run until the decision anyway.
@@ -14,22 +15,19 @@ const FEWEST: usize = 3;
 /// The default smallest difference of interest of `tare find`, and the error probability of every other question.
 const QUESTION: racing::Question = racing::Question { minimum_effect: 0.02, alpha: 0.02 };
 
-/// Factors whose levels are loads, which are not compared with each other.
-pub(super) const LOADS: [&str; 2] = ["workload", "transaction"];
-
-/// Whether a study with these conditions is raced: its question must be which of them is best, under one load. A
-/// condition that sets its number of threads, where others set none, has another load, as in the answer.
-pub(super) fn is_for(study: &Study, conditions: &[PlannedCondition]) -> bool {
-    let realizable = || conditions.iter().filter(|condition| condition.realizable).map(|condition| &condition.levels);
-    let differs = |factor: &str| realizable().map(|levels| levels.get(factor)).collect::<BTreeSet<_>>().len() > 1;
-    let threads: BTreeSet<bool> = realizable().map(|levels| levels.contains_key("threads")).collect();
+/// Whether a plan is raced: the question must be which of its conditions is best, under one load. A condition that sets
+/// its number of threads, where others set none, has another load, as in the answer.
+pub(super) fn is_for(study: &Study, plan: &Plan) -> bool {
+    let levels = || plan.realizable().map(|condition| &condition.levels);
+    let differs = |factor: &str| levels().map(|levels| levels.get(factor)).collect::<BTreeSet<_>>().len() > 1;
+    let threads: BTreeSet<bool> = levels().map(|levels| levels.contains_key("threads")).collect();
     let one_load = !LOADS.into_iter().any(differs) && threads.len() == 1;
-    study.question == Some(Question::Best(None)) && realizable().count() >= FEWEST && one_load
+    study.question == Some(Question::Best(None)) && levels().count() >= FEWEST && one_load
 }
 
 /// The plan as a race of its conditions, if a race applies; otherwise unchanged. `budget_s`: the time for its trials.
 pub(super) fn of_question(study: &Study, plan: Plan, budget_s: f64) -> Plan {
-    if !is_for(study, &plan.conditions) || blocks(&plan) < FIRST_LOOK {
+    if !is_for(study, &plan) || blocks(&plan) < FIRST_LOOK {
         return plan;
     }
     let candidates: Vec<String> = plan.realizable().map(|condition| condition.name.clone()).collect();

@@ -8,13 +8,13 @@
 use super::design::{self, Condition};
 use super::estimate::Costs;
 use super::limits::is_wanted;
-use super::race::{self, LOADS};
-use super::{estimate, looks, resolve, rungs};
+use super::{estimate, looks, race, resolve, rungs};
 use crate::language::settings::Settings;
 use crate::language::spec::{Factor, Study, WARMUP_RUNS};
 use crate::language::values::from_values;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
+use tare_results::factor::LOADS;
 use tare_results::question::Question;
 use tare_results::schema::{Plan, PlannedCondition, Rungs, Within};
 use tare_stats::blocks::TWO_TRIALS;
@@ -95,7 +95,7 @@ pub fn fit(
     let (mut fitting, least_s) = fitting(&study, (&whole, &names), &conditions, data_s, cpus)?;
     // A race has more trials of its best conditions than any plan that is made beforehand, and with a server for each
     // condition none shares another's luck.
-    let is_alone = |study: &Study| race::is_for(study, &whole.conditions) && study.design.ladder.is_none();
+    let is_alone = |study: &Study| race::is_for(study, &whole) && study.design.ladder.is_none();
     fitting.sort_by(|a, b| is_alone(&b.1).cmp(&is_alone(&a.1)).then(a.0.total_cmp(&b.0)));
     for (_, candidate) in fitting {
         let made = plan(&candidate).map_err(TooShort::Plan)?;
