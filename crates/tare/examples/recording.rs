@@ -1,5 +1,5 @@
-//! For `benches/recording`: the cost of recording alongside samples, in pairs of slices of one continuous load with and
-//! without it, as CPU time per transaction, which other programs hardly affect, and as throughput.
+//! For `benches/recording`: the cost of recording alongside samples, in short slices of one continuous load with and
+//! without it, in random order, as CPU time per transaction and as throughput.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -14,10 +14,14 @@ use tare_load::{Purpose, Random};
 use tare_stats::trials::mean_interval;
 use tare_topology::{Bind, MemoryPolicy, Pairing, ResolvedPlacement};
 
-const USAGE: &str = "usage: recording ENGINE SOCKET USER PID ROWS THREADS PAIRS SLICE_S bound|float";
+const USAGE: &str = "usage: recording ENGINE SOCKET USER PID ROWS THREADS ROUNDS SLICE_S bound|float";
+/// The sample whose cost is stated.
+const SAMPLE_S: f64 = 3.0;
 /// The largest acceptable cost of recording, as a fraction.
 const MOST: f64 = 0.01;
 const CONFIDENCE: f64 = 0.95;
+const FIGURES: [(&str, fn(&Figures) -> f64); 2] =
+    [("throughput", |figures| figures.throughput), ("transactions per CPU time", |figures| figures.per_cpu)];
 const WARM_UP: Duration = Duration::from_secs(2);
 
 /// A counter that all threads read and count, in a cache line of its own.
@@ -34,7 +38,7 @@ struct Load<'l> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [engine, socket, user, pid, rows, threads, pairs, slice_s, bound] =
+    let [engine, socket, user, pid, rows, threads, rounds, slice_s, bound] =
         arguments.iter().map(String::as_str).collect::<Vec<_>>()[..]
     else {
         return Err(USAGE.into());
@@ -44,14 +48,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (stop, engine) = (AtomicBool::new(false), engine_by_name(engine)?);
     let load = Load { engine, target, rows: rows.parse()?, stop: &stop };
     let counters: Vec<Counter> = (0..threads.parse()?).map(|_| Counter::default()).collect();
-    let (pid, pairs, slice_s): (i32, usize, f64) = (pid.parse()?, pairs.parse()?, slice_s.parse()?);
+    let (pid, rounds, slice_s): (i32, usize, f64) = (pid.parse()?, rounds.parse()?, slice_s.parse()?);
     let slice = Duration::try_from_secs_f64(slice_s)?;
     let bound = match bound {
         "bound" => true,
         "float" => false,
         _ => return Err(USAGE.into()),
     };
-    let ratios = thread::scope(|scope| {
+    let rounds = thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         let mut started = Ok(());
         for (number, counter) in counters.iter().enumerate() {
@@ -60,18 +64,18 @@ fn main() -> Result<(), Box<dyn Error>> {
             started = started.and(one.map(drop));
         }
         drop(sender);
-        let ratios = started.map_err(Into::into).and_then(|()| {
+        let rounds = started.map_err(Into::into).and_then(|()| {
             let connected =
                 counters.iter().map(|_| Ok(receiver.recv()??)).collect::<Result<Vec<_>, Box<dyn Error>>>()?;
             if bound {
                 bind_pairs(&connected)?;
             }
-            measured(&connected, &counters, pid, pairs, slice)
+            measured(&connected, &counters, pid, rounds, slice)
         });
         stop.store(true, Ordering::Relaxed);
-        ratios
+        rounds
     })?;
-    answer(&ratios, slice, counters.len())
+    answer(&rounds, slice_s, counters.len())
 }
 
 /// The message of a connected client.
@@ -104,14 +108,38 @@ fn client(load: &Load<'_>, number: usize, counter: &Counter, sender: &mpsc::Send
     }
 }
 
-/// The figures of a slice, or the ratios of two slices.
+/// What is recorded in a slice.
+#[derive(Clone, Copy, PartialEq)]
+enum Recorded {
+    Nothing,
+    /// The looks at all threads, as in the middle of a sample.
+    Looks,
+    /// These, and the readings at the beginning and the end of a sample.
+    Sample,
+}
+
 #[derive(Clone, Copy)]
 struct Figures {
-    /// CPU time per transaction of server, clients and recording.
-    cpu: f64,
     throughput: f64,
-    /// Fraction of this CPU time that recording itself used; 0 without recording.
-    record: f64,
+    /// Transactions per second of CPU time of server, clients and recording.
+    per_cpu: f64,
+}
+
+/// A slice of each kind.
+struct Round {
+    nothing: Figures,
+    looks: Figures,
+    sample: Figures,
+}
+
+impl Round {
+    /// Natural logarithm of the ratio recorded / not recorded in a sample of [`SAMPLE_S`]: the looks count in full, the
+    /// readings at its ends as often as it has them.
+    fn of_sample(&self, slice_s: f64, of: fn(&Figures) -> f64) -> f64 {
+        let looks = (of(&self.looks) / of(&self.nothing)).ln();
+        let ends = (of(&self.sample) / of(&self.looks)).ln();
+        looks + ends * slice_s / SAMPLE_S
+    }
 }
 
 /// CPU time of these processes in seconds, without that of their ended children.
@@ -133,14 +161,14 @@ fn bind_pairs(connected: &[Connected]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The ratios recorded / not recorded of each pair, whose order is drawn.
+/// Rounds of three slices, whose order is drawn.
 fn measured(
     connected: &[Connected],
     counters: &[Counter],
     pid: i32,
-    pairs: usize,
+    rounds: usize,
     slice: Duration,
-) -> Result<Vec<Figures>, Box<dyn Error>> {
+) -> Result<Vec<Round>, Box<dyn Error>> {
     let placement = ResolvedPlacement {
         client: Vec::new(),
         server: Vec::new(),
@@ -165,52 +193,61 @@ fn measured(
     thread::sleep(WARM_UP);
     let sum = || counters.iter().map(|counter| counter.0.load(Ordering::Relaxed)).sum::<u64>();
     let pids = [vec![pid, std::process::id().cast_signed()], observe::descendants(pid)].concat();
-    let mut slice_of = |recorded: bool| -> Result<Figures, Box<dyn Error>> {
+    let mut slice_of = |recorded: Recorded| -> Result<Figures, Box<dyn Error>> {
+        if recorded == Recorded::Looks {
+            watch.start(LoadAround::GoesOn)?;
+        }
         let (began, before, cpu_before_s) = (Instant::now(), sum(), cpu_s(&pids)?);
-        if recorded {
+        if recorded == Recorded::Sample {
             watch.start(LoadAround::GoesOn)?;
         }
         thread::sleep(slice.saturating_sub(began.elapsed()));
-        let record_s = match recorded {
-            true => {
-                watch.finish()?.covariates.get("recording_cpu_s").copied().ok_or("the record has no time of its own")?
-            }
-            false => 0.0,
-        };
+        if recorded == Recorded::Sample {
+            watch.finish()?;
+        }
         let (done, used_s) = ((sum() - before) as f64, cpu_s(&pids)? - cpu_before_s);
         let throughput = done / began.elapsed().as_secs_f64();
-        Ok(Figures { cpu: used_s / done, throughput, record: record_s / used_s })
+        if recorded == Recorded::Looks {
+            watch.finish()?;
+        }
+        Ok(Figures { throughput, per_cpu: done / used_s })
     };
     let mut random = Random::new(2, Purpose::Arrivals, 0);
-    (0..pairs)
-        .map(|_| {
-            let first = random.below(2) == 0;
-            let (one, other) = (slice_of(first)?, slice_of(!first)?);
-            let (with, without) = if first { (one, other) } else { (other, one) };
-            let (cpu, throughput) = (with.cpu / without.cpu, with.throughput / without.throughput);
-            Ok(Figures { cpu, throughput, record: with.record })
-        })
-        .collect()
+    let mut round = || -> Result<Round, Box<dyn Error>> {
+        let mut left = vec![Recorded::Nothing, Recorded::Looks, Recorded::Sample];
+        let mut made = Vec::new();
+        while !left.is_empty() {
+            let kind = left.swap_remove(random.below(left.len() as u64) as usize);
+            made.push((kind, slice_of(kind)?));
+        }
+        let of = |wanted| made.iter().find(|(kind, _)| *kind == wanted).map(|(_, figures)| *figures);
+        let missing = "a slice of each kind is made in each round";
+        let (nothing, looks, sample) = (of(Recorded::Nothing), of(Recorded::Looks), of(Recorded::Sample));
+        Ok(Round { nothing: nothing.ok_or(missing)?, looks: looks.ok_or(missing)?, sample: sample.ok_or(missing)? })
+    };
+    (0..rounds).map(|_| round()).collect()
 }
 
-fn answer(ratios: &[Figures], slice: Duration, threads: usize) -> Result<(), Box<dyn Error>> {
-    println!(
-        "recorded / not recorded, {} pairs of slices of {:.1} s, {threads} threads:",
-        ratios.len(),
-        slice.as_secs_f64()
-    );
-    let interval = |name: &str, of: fn(&Figures) -> f64| {
-        let ratios: Vec<f64> = ratios.iter().map(of).collect();
-        let ci = mean_interval(&ratios, CONFIDENCE).ok_or("two pairs are the least")?;
-        let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
-        println!("  {name} {mean:.4} ({:.4} to {:.4})", ci.low, ci.high);
-        Ok::<_, Box<dyn Error>>(ci)
+fn answer(rounds: &[Round], slice_s: f64, threads: usize) -> Result<(), Box<dyn Error>> {
+    println!("recorded / not recorded, {} rounds of three slices of {slice_s} s, {threads} threads:", rounds.len());
+    let interval = |name: &str, of: &dyn Fn(&Round) -> f64| {
+        let logs: Vec<f64> = rounds.iter().map(of).collect();
+        let ci = mean_interval(&logs, CONFIDENCE).ok_or("two rounds are the least")?;
+        let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+        println!("  {name} {mean:.4} ({:.4} to {:.4})", ci.low.exp(), ci.high.exp());
+        Ok::<_, Box<dyn Error>>(ci.low.exp())
     };
-    interval("share of the CPU time that the record takes itself", |ratio| ratio.record)?;
-    let cpu = interval("CPU time per transaction", |ratio| ratio.cpu)?;
-    interval("throughput", |ratio| ratio.throughput)?;
-    if cpu.high >= 1.0 + MOST {
-        println!("a cost of {:.0}% is possible", 100.0 * MOST);
+    for (name, of) in FIGURES {
+        interval(&format!("{name}, looks:           "), &|round| (of(&round.looks) / of(&round.nothing)).ln())?;
+        interval(&format!("{name}, slice as sample: "), &|round| (of(&round.sample) / of(&round.nothing)).ln())?;
+    }
+    let mut least = 1.0_f64;
+    for (name, of) in FIGURES {
+        let low = interval(&format!("{name}, sample of {SAMPLE_S} s: "), &|round| round.of_sample(slice_s, of))?;
+        least = least.min(low);
+    }
+    if least <= 1.0 - MOST {
+        println!("a loss of {:.0}% of throughput is possible", 100.0 * MOST);
         std::process::exit(1);
     }
     Ok(())
