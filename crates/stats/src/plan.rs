@@ -48,6 +48,8 @@ pub struct Target {
     pub budget_s: f64,
     /// Maximum number of samples in one trial.
     pub max_samples: u64,
+    /// Maximum number of trials of each condition, at least 2.
+    pub max_trials: u64,
 }
 
 /// The recommended repetitions, and the precision to expect.
@@ -200,7 +202,7 @@ pub fn recommend(pilot: &Pilot, costs: &Costs, target: &Target) -> Result<Recomm
     let planned_for = s2(samples) * upper_variance(pilot.samples.iter().count());
     let needed = top_count(found.mean, planned_for, target.relative_half_width, target.confidence).unwrap_or(MOST);
     let affordable = (target.budget_s / duration(samples, 1)).floor() as u64;
-    let trials = needed.min(affordable).max(FEWEST_TRIALS);
+    let trials = needed.min(affordable).min(target.max_trials).max(FEWEST_TRIALS);
     if duration(samples, trials) > target.budget_s {
         let for_samples = target.budget_s / (costs.conditions as f64 * trials as f64) - trial_s;
         samples = samples.min((for_samples / costs.sample_s).floor() as u64).max(1);

@@ -104,7 +104,7 @@ proptest! {
         let Ok(samples) = Trials::new(&data) else { return Ok(()) };
         let pilot = Pilot { series: &series, interval_s: 1.0, samples };
         let costs = Costs { trial_s: cost, sample_s: 1.0, conditions: 3 };
-        let target = Target { relative_half_width: width, confidence: 0.95, budget_s, max_samples: 100 };
+        let target = Target { relative_half_width: width, confidence: 0.95, budget_s, max_samples: 100, max_trials: 1_000_000 };
         if let Ok(r) = recommend(&pilot, &costs, &target) {
             prop_assert!(!r.relative_half_width.is_nan() && r.samples >= 1 && r.trials >= 3);
             prop_assert!(r.total_s <= budget_s * (1.0 + 1e-9) || (r.trials, r.samples) == (3, 1));

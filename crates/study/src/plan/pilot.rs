@@ -6,7 +6,7 @@
 use crate::language::settings::{Sampling, Settings};
 use crate::language::spec::Study;
 use std::collections::BTreeSet;
-use tare_results::metric;
+use tare_results::{MOST_SAMPLES, MOST_TRIALS, metric};
 use tare_results::schema::{Decision, Outcome, Plan, TrialRecord};
 use tare_stats::Trials;
 use tare_stats::components::{Nested, components};
@@ -100,8 +100,15 @@ fn decide(study: &Study, plan: &Plan, records: &[TrialRecord], target: f64) -> D
     let budget_s = if extra_s > 0.0 { (sampling.budget_s - spent_s).max(1.0) } else { sampling.budget_s };
     let conditions = plan.realizable().count();
     let costs = costs(&ok, extra_s, conditions);
-    let most = MORE_SAMPLES * sampling.samples as u64;
-    let target_of = Target { relative_half_width: target, confidence: CONFIDENCE, budget_s, max_samples: most };
+    let pilot_counts = extra_s == 0.0;
+    let room = room(plan) + if pilot_counts { blocks(plan) } else { 0 };
+    let target_of = Target {
+        relative_half_width: target,
+        confidence: CONFIDENCE,
+        budget_s,
+        max_samples: (MORE_SAMPLES * sampling.samples as u64).min(MOST_SAMPLES as u64),
+        max_trials: room as u64,
+    };
     let advice: Vec<Advice<'_>> = cases.iter().filter_map(|case| advise(case, &costs?, &target_of)).collect();
     // The case with the largest variance needs most; if time is short, it is the one with the widest interval.
     let worst = advice.iter().max_by(|a, b| {
@@ -115,7 +122,7 @@ fn decide(study: &Study, plan: &Plan, records: &[TrialRecord], target: f64) -> D
         samples: sampling.samples,
         warmup_s: sampling.warmup_s + if in_runs { 0.0 } else { extra_s },
         extra_warmup_runs: extra_runs,
-        pilot_counts: extra_s == 0.0,
+        pilot_counts,
         half_width: None,
         reason: "Nothing could be decided from the pilot: no metric has two trials.".into(),
     };
@@ -123,7 +130,7 @@ fn decide(study: &Study, plan: &Plan, records: &[TrialRecord], target: f64) -> D
         decision.trials = usize::try_from(worst.found.trials).unwrap_or(usize::MAX);
         decision.samples = usize::try_from(worst.found.samples).unwrap_or(usize::MAX);
         decision.half_width = Some(worst.found.relative_half_width);
-        decision.reason = reason(worst, &decision, sampling, pilot, target);
+        decision.reason = reason(worst, &decision, sampling, pilot, target, decision.trials >= room);
     }
     decision
 }
@@ -178,7 +185,14 @@ fn mean_series(case: &Case<'_>) -> (Vec<f64>, f64) {
     (series, interval_s)
 }
 
-fn reason(worst: &Advice<'_>, decision: &Decision, sampling: &Sampling, pilot: usize, target: f64) -> String {
+fn reason(
+    worst: &Advice<'_>,
+    decision: &Decision,
+    sampling: &Sampling,
+    pilot: usize,
+    target: f64,
+    is_full: bool,
+) -> String {
     let cov = |level: usize| worst.covs.get(level).map_or_else(|| "unknown".to_owned(), |cov| percent(*cov));
     let warmup = match decision.extra_warmup_runs {
         _ if decision.pilot_counts => String::new(),
@@ -191,8 +205,12 @@ fn reason(worst: &Advice<'_>, decision: &Decision, sampling: &Sampling, pilot: u
     let outcome = if found.reaches_target {
         format!("for an interval of ±{} or less", percent(target))
     } else {
-        let (fits, budget_s) = (percent(found.relative_half_width), sampling.budget_s);
-        format!("as many as fit into {budget_s:.0} s, for ±{fits} instead of the requested ±{}", percent(target))
+        let fits = percent(found.relative_half_width);
+        let most = match is_full {
+            true => format!("as many as a plan has room for ({MOST_TRIALS} of all conditions)"),
+            false => format!("as many as fit into {:.0} s", sampling.budget_s),
+        };
+        format!("{most}, for ±{fits} instead of the requested ±{}", percent(target))
     };
     format!(
         "A pilot of {} per condition set the counts: the least steady is {} at {} (within trials {}, between trials \
@@ -260,7 +278,10 @@ fn more_blocks(
     decision.trials = counted + added;
     if added == 0 {
         decision.half_width = Some(widest.half_width);
-        decision.reason += &format!(" {what}, and {:.0} s are not enough for more.", study.sampling.budget_s);
+        decision.reason += &match room(plan) {
+            0 => format!(" {what}, and the plan has no room for more."),
+            _ => format!(" {what}, and {:.0} s are not enough for more.", study.sampling.budget_s),
+        };
     } else {
         decision.reason += &format!(
             " {what}: {} added.",
@@ -279,7 +300,7 @@ fn reached<'a>(case: &'a Case<'a>, target: f64) -> Option<Reached<'a>> {
     Some(Reached { case, half_width, trials, needed: needed.unwrap_or(usize::MAX) })
 }
 
-/// Number of blocks that fit into the remaining time, at the mean duration of trials since the decision.
+/// Number of blocks that fit into the remaining time and the plan, at the mean duration of trials since the decision.
 fn affordable(study: &Study, plan: &Plan, records: &[TrialRecord], decision: &Decision) -> usize {
     let taken_s = |record: &TrialRecord| record.elapsed_s.max(SHORTEST_S);
     let spent_s: f64 = records.iter().map(taken_s).sum();
@@ -288,7 +309,13 @@ fn affordable(study: &Study, plan: &Plan, records: &[TrialRecord], decision: &De
     let conditions = plan.realizable().count();
     let block_s = trial_s.unwrap_or(SHORTEST_S) * conditions.max(1) as f64;
     // The cast saturates: a negative number becomes 0, a number too large for the type the largest.
-    ((study.sampling.budget_s - spent_s) / block_s).floor() as usize
+    let in_time = ((study.sampling.budget_s - spent_s) / block_s).floor() as usize;
+    in_time.min(room(plan))
+}
+
+/// Number of blocks that the plan can still take.
+fn room(plan: &Plan) -> usize {
+    MOST_TRIALS.saturating_sub(plan.trials.len()) / plan.realizable().count().max(1)
 }
 
 const CONFIDENCE: f64 = 0.95;

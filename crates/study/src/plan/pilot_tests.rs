@@ -206,3 +206,13 @@ fn no_block_is_added_beyond_the_time_there_is() {
     assert!(decision.half_width.unwrap() > 0.03 && decision.reason.ends_with("not enough for more."), "{decision:?}");
     assert_eq!(extended(&study, &plan, &records), None, "said once");
 }
+
+#[test]
+fn a_plan_does_not_grow_beyond_what_it_has_room_for() {
+    let study = study(1e-5, 1e9);
+    let (plan, records) = pilot(&study, lucky);
+    let plan = extended(&study, &plan, &records).unwrap();
+    let decision = plan.decision.as_ref().unwrap();
+    assert!(plan.trials.len() == MOST_TRIALS && decision.trials == MOST_TRIALS / 2, "{decision:?}");
+    assert!(decision.reason.contains("as many as a plan has room for (250000 of all conditions)"), "{decision:?}");
+}
