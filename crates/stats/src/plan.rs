@@ -279,7 +279,8 @@ mod tests {
         let series = vec![vec![7.0; 60]; 2];
         let pilot = Pilot { series: &series, interval_s: 1.0, samples: Trials::new(&samples).unwrap() };
         let costs = Costs { trial_s: 10.0, sample_s: 5.0, conditions: 4 };
-        let mut target = Target { relative_half_width: 0.02, confidence: 0.95, budget_s: 1e5, max_samples: 50 };
+        let mut target =
+            Target { relative_half_width: 0.02, confidence: 0.95, budget_s: 1e5, max_samples: 50, max_trials: 1000 };
         let ample = recommend(&pilot, &costs, &target).unwrap();
         assert!(ample.reaches_target && ample.relative_half_width <= 0.02 && ample.settled && ample.warmup_s == 0.0);
         let found = components(&Nested::from_trials(Trials::new(&samples).unwrap())).unwrap();

@@ -20,7 +20,8 @@ const SAMPLE_S: f64 = 3.0;
 /// The largest acceptable cost of recording, as a fraction.
 const MOST: f64 = 0.01;
 const CONFIDENCE: f64 = 0.95;
-const FIGURES: [(&str, fn(&Figures) -> f64); 2] =
+type Figure = fn(&Figures) -> f64;
+const FIGURES: [(&str, Figure); 2] =
     [("throughput", |figures| figures.throughput), ("transactions per CPU time", |figures| figures.per_cpu)];
 const WARM_UP: Duration = Duration::from_secs(2);
 
@@ -135,7 +136,7 @@ struct Round {
 impl Round {
     /// Natural logarithm of the ratio recorded / not recorded in a sample of [`SAMPLE_S`]: the looks count in full, the
     /// readings at its ends as often as it has them.
-    fn of_sample(&self, slice_s: f64, of: fn(&Figures) -> f64) -> f64 {
+    fn of_sample(&self, slice_s: f64, of: Figure) -> f64 {
         let looks = (of(&self.looks) / of(&self.nothing)).ln();
         let ends = (of(&self.sample) / of(&self.looks)).ln();
         looks + ends * slice_s / SAMPLE_S

@@ -141,7 +141,13 @@ const ENTRIES: &[(&str, Entry)] = &[
         let samples = nested(a);
         let pilot = Pilot { series: &[a.to_vec()], interval_s: 1.0, samples: Trials::new(&samples).ok()? };
         let costs = Costs { trial_s: 10.0, sample_s: 1.0, conditions: 3 };
-        let target = Target { relative_half_width: 0.01, confidence: 0.95, budget_s: 3600.0, max_samples: 50, max_trials: 1_000_000 };
+        let target = Target {
+            relative_half_width: 0.01,
+            confidence: 0.95,
+            budget_s: 3600.0,
+            max_samples: 50,
+            max_trials: 1_000_000,
+        };
         let found = plan::recommend(&pilot, &costs, &target).ok()?;
         let counts = [found.samples as f64, found.trials as f64];
         Some(figures().free([found.warmup_s, found.relative_half_width, found.total_s]).free(counts))

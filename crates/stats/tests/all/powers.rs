@@ -172,7 +172,8 @@ fn after_a_pilot(rng: &mut Generator, n: usize) -> (usize, usize, bool) {
     let mut samples: Vec<Vec<f64>> = (0..n).map(|_| draw()).collect();
     let pilot = Pilot { series: &[], interval_s: 1.0, samples: Trials::new(&samples).unwrap() };
     let costs = Costs { trial_s: 1.0, sample_s: 1.0, conditions: 1 };
-    let target = Target { relative_half_width: HALF, confidence: 0.95, budget_s: 1e6, max_samples: 1, max_trials: 1_000_000 };
+    let target =
+        Target { relative_half_width: HALF, confidence: 0.95, budget_s: 1e6, max_samples: 1, max_trials: 1_000_000 };
     let planned = recommend(&pilot, &costs, &target).unwrap().trials as usize;
     samples.extend((n..planned).map(|_| draw()));
     let planned = samples.len();

@@ -6,8 +6,8 @@
 use crate::language::settings::{Sampling, Settings};
 use crate::language::spec::Study;
 use std::collections::BTreeSet;
-use tare_results::{MOST_SAMPLES, MOST_TRIALS, metric};
 use tare_results::schema::{Decision, Outcome, Plan, TrialRecord};
+use tare_results::{MOST_SAMPLES, MOST_TRIALS, metric};
 use tare_stats::Trials;
 use tare_stats::components::{Nested, components};
 use tare_stats::descriptive::{mean, variance};
