@@ -9,6 +9,7 @@ use super::trial::TrialTime;
 use super::waited::is_by_caller;
 use crate::collect::ConditionTrials;
 use crate::confidence::{self, CONFIDENCE};
+use crate::factors::load_of;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
@@ -25,6 +26,9 @@ const NAMED: f64 = 0.01;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ConditionTime {
     pub name: String,
+    /// The load, if a factor sets it.
+    #[serde(skip)]
+    pub load: Option<String>,
     pub clients: usize,
     pub trials: usize,
     /// Of these, trials that count although they were disturbed.
@@ -148,7 +152,7 @@ fn hides(lacked: Missing, part: &Part, has_sleeps: bool) -> bool {
 
 /// The time of a condition from its trials; none without a trial.
 pub(crate) fn of_condition(name: &str, times: &[TrialTime<'_>]) -> Option<ConditionTime> {
-    let clients = times.first()?.clients;
+    let first = times.first()?;
     let n = times.len() as f64;
     let mean = |value: &dyn Fn(&TrialTime<'_>) -> f64| times.iter().map(value).sum::<f64>() / n;
     let us = mean(&|time| time.us);
@@ -163,7 +167,8 @@ pub(crate) fn of_condition(name: &str, times: &[TrialTime<'_>]) -> Option<Condit
     let missing: BTreeSet<Missing> = times.iter().flat_map(|time| time.missing.iter().copied()).collect();
     Some(ConditionTime {
         name: name.to_owned(),
-        clients,
+        load: load_of(&first.trial.levels).cloned(),
+        clients: first.clients,
         trials: times.len(),
         disturbed: times.iter().filter(|time| time.trial.reason.is_some()).count(),
         us_per_transaction: us,
@@ -281,39 +286,45 @@ pub(crate) fn events_in_all<'t>(mut trials: impl Iterator<Item = &'t BTreeMap<Ev
 pub struct Extremes<'t> {
     pub fastest: &'t ConditionTime,
     pub slowest: &'t ConditionTime,
-    /// Number of conditions that they were selected from.
+    /// Number of conditions with their load, and with their number of clients if `alike`.
     pub of: usize,
-    /// Whether all of these have the same number of clients.
+    /// Whether they have the same number of clients.
     pub alike: bool,
+    /// Number of pairs that they were selected from, of all loads and numbers of clients.
+    pairs: usize,
 }
 
-/// Selects the pair that lies farthest apart among conditions with the same number of clients, or among all if no two
-/// have the same number; none with fewer than two conditions.
+/// Selects the pair that lies farthest apart among conditions with the same load and number of clients, or with the
+/// same load if no two have the same number; none without two conditions of one load.
 pub fn extremes(times: &[ConditionTime]) -> Option<Extremes<'_>> {
-    let mut groups: BTreeMap<usize, Vec<&ConditionTime>> = BTreeMap::new();
+    let alike = farthest(times, |time| (time.load.as_ref(), time.clients));
+    alike.or_else(|| Some(Extremes { alike: false, ..farthest(times, |time| time.load.as_ref())? }))
+}
+
+fn farthest<'t, K: Ord>(times: &'t [ConditionTime], group: impl Fn(&'t ConditionTime) -> K) -> Option<Extremes<'t>> {
+    let mut groups: BTreeMap<K, Vec<&ConditionTime>> = BTreeMap::new();
     for time in times {
-        groups.entry(time.clients).or_default().push(time);
+        groups.entry(group(time)).or_default().push(time);
     }
+    let pairs = groups.values().map(|group| group.len() * (group.len() - 1) / 2).sum();
     let apart = |one: &Extremes<'_>| one.slowest.us_per_transaction / one.fastest.us_per_transaction;
-    let alike = groups.values().filter_map(|group| Extremes::of(group, true));
-    let farthest = alike.max_by(|a, b| apart(a).total_cmp(&apart(b)));
-    farthest.or_else(|| Extremes::of(&times.iter().collect::<Vec<_>>(), false))
+    let all = groups.values().filter_map(|group| Extremes::of(group, pairs));
+    all.max_by(|a, b| apart(a).total_cmp(&apart(b)))
 }
 
 impl<'t> Extremes<'t> {
-    fn of(times: &[&'t ConditionTime], alike: bool) -> Option<Self> {
+    fn of(times: &[&'t ConditionTime], pairs: usize) -> Option<Self> {
         let by_time = |a: &&ConditionTime, b: &&ConditionTime| a.us_per_transaction.total_cmp(&b.us_per_transaction);
         let all = || times.iter().copied();
         let (fastest, slowest) = all().min_by(by_time).zip(all().max_by(by_time))?;
         let of = times.len();
-        (of > 1).then_some(Self { fastest, slowest, of, alike })
+        (of > 1).then_some(Self { fastest, slowest, of, alike: true, pairs })
     }
 
     /// Whether a difference with this p-value is shown: it is adjusted for the number of pairs, because the two were
     /// selected as the most different.
     pub fn differ(&self, p_value: f64) -> bool {
-        let pairs = self.of * (self.of - 1) / 2;
-        p_value * pairs as f64 <= 1.0 - CONFIDENCE
+        p_value * self.pairs as f64 <= 1.0 - CONFIDENCE
     }
 }
 

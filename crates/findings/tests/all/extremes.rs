@@ -1,4 +1,5 @@
-//! The default choice of two conditions to compare: the fastest and the slowest with the same number of clients.
+//! The default choice of two conditions to compare: the fastest and the slowest with the same load and number of
+//! clients.
 
 use crate::made_up::{results, trial, worked};
 use tare_findings::compare::Side;
@@ -50,6 +51,21 @@ fn a_condition_whose_trials_all_failed_is_named() {
     assert_eq!(made([Outcome::Ok, Outcome::Ok]).unwrap().lost, [""; 0]);
     let none = made([Outcome::Failed, Outcome::Failed]);
     assert!(matches!(&none, Err(WhyError::NoResult { .. })), "{none:?}");
+}
+
+#[test]
+fn conditions_with_different_loads_are_not_compared() {
+    let all = conditions(&[
+        ("binary=a workload=look", 1, 10.0),
+        ("binary=b workload=look", 1, 11.0),
+        ("binary=a workload=write", 1, 700.0),
+        ("binary=b workload=write", 1, 900.0),
+    ]);
+    let chosen = extremes(&all).unwrap();
+    let names = (chosen.fastest.name.as_str(), chosen.slowest.name.as_str(), chosen.of);
+    assert_eq!(names, ("binary=a workload=write", "binary=b workload=write", 2));
+    assert!(chosen.differ(0.024) && !chosen.differ(0.026), "selected from two pairs");
+    assert_eq!(extremes(&conditions(&[("workload=look", 1, 10.0), ("workload=write", 1, 700.0)])), None);
 }
 
 /// The two most different of many equal conditions differ by chance more than two arbitrary ones do.

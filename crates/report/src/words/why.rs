@@ -72,12 +72,15 @@ pub(super) fn last_word(name: &str) -> &str {
 
 /// What A and B are when the fastest and the slowest condition were chosen.
 pub fn extremes(chosen: &Extremes<'_>) -> String {
-    let Extremes { fastest, slowest, of, alike } = chosen;
-    let with = match (alike, fastest.clients) {
-        (true, clients) => format!(" of the {of} conditions with {}", count(clients, "client")),
-        (false, _) => format!(" of {of} conditions"),
+    let Extremes { fastest, slowest, of, alike, .. } = chosen;
+    let clients = count(fastest.clients, "client");
+    let with = match (alike, &fastest.load) {
+        (true, Some(_)) => format!("the {of} conditions with this load and {clients}"),
+        (true, None) => format!("the {of} conditions with {clients}"),
+        (false, Some(_)) => format!("the {of} conditions with this load"),
+        (false, None) => format!("{of} conditions"),
     };
-    format!("A is {}, the fastest{with}, B {}, the slowest.", fastest.name, slowest.name)
+    format!("A is {}, the fastest of {with}, B {}, the slowest.", fastest.name, slowest.name)
 }
 
 /// The command that analyses the difference of these two conditions of `results`: a sentence and its command.

@@ -47,6 +47,7 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
         let (last, all) = parts.split_last().unwrap();
         ConditionTime {
             name: format!("side={}", ["a", "b"][side]),
+            load: None,
             clients: 4,
             trials: 8,
             disturbed: 0,
