@@ -12,11 +12,12 @@ use super::spread::{self, ShownSource, SpreadFrom, SpreadSources};
 use super::verdict::{
     Alone, Answer, Disturbed, LessStep, Moved, OfLoad, Range, Selected, Tested, Untested, Verdict, Without,
 };
-use super::{collect, effects, left_out, mode, modes, pooled, scaling};
+use super::{collect, effects, left_out, load_steps, mode, modes, pooled, scaling};
 use std::collections::BTreeSet;
 use tare_results::factor::LOADS;
 use tare_results::metric;
 use tare_results::question::Question;
+use tare_results::steps::step;
 use tare_stats::blocks::{Condition, shared_p_values};
 
 /// Answers the study's question from all trials that count, and a second time without the disturbed ones. A race is
@@ -123,7 +124,8 @@ fn verdict_at(rate: f64, context: &AnswerContext, conditions: &[ConditionTrials<
         });
     };
     if composite.cells.iter().any(|cell| cell.len() < 2) {
-        let range = range(&name, &measured);
+        // Of a load in steps the range of one step says nothing.
+        let range = if step(&name).is_none() { range(&name, &measured) } else { None };
         return Verdict::Untested(Untested::SingleTrial { metric: name, range });
     }
     let basis = Basis { conditions: &measured, composite: &composite };
@@ -303,6 +305,9 @@ impl LessStep {
 fn alone(conditions: &[ConditionTrials<'_>], name: &str) -> Untested {
     let found = conditions.iter().find_map(|condition| Some((condition, best::estimate(condition, name)?)));
     let Some((condition, estimate)) = found else { return Untested::NoValue };
+    if step(name).is_some() {
+        return Untested::StepsAlone { steps: load_steps::means(condition) };
+    }
     Untested::Alone(Alone {
         condition: condition.name.to_owned(),
         metric: name.to_owned(),

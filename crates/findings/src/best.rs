@@ -5,7 +5,7 @@ use super::composite::{Composite, Logarithms};
 use super::confidence::{CONFIDENCE, FURTHER};
 use super::factors::{self, Extremes, LADDERS_OVER, Second};
 use super::verdict::{Apart, Estimate, LevelsOf, Measured, MovedAlone, Range, Ranked, Tested, Untested, Verdict};
-use super::{effects, hosts, modes};
+use super::{effects, hosts, load_steps, modes};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use tare_results::metric::{self, Better};
@@ -22,7 +22,8 @@ pub(super) struct Basis<'a> {
 impl Basis<'_> {
     pub(crate) fn what(&self) -> Measured {
         let metrics = &self.composite.metrics;
-        Measured { metric: metrics.first().cloned().unwrap_or_default(), metrics: metrics.len() }
+        let steps = load_steps::count(metrics);
+        Measured { metric: metrics.first().cloned().unwrap_or_default(), metrics: metrics.len(), steps }
     }
 
     /// The extreme means, if a single metric was measured and both describe their trials.

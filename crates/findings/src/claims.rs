@@ -122,7 +122,7 @@ mod tests {
     const DOWN: f64 = 0.8;
 
     fn what() -> Measured {
-        Measured { metric: "tps".into(), metrics: 1 }
+        Measured { metric: "tps".into(), metrics: 1, steps: None }
     }
 
     fn tested() -> Tested {

@@ -30,6 +30,7 @@ pub mod latencies;
 pub mod left_out;
 pub mod lifetimes;
 pub mod lines;
+pub mod load_steps;
 pub mod mode;
 mod modes;
 pub mod placement;

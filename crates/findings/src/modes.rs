@@ -9,9 +9,9 @@ use super::plans::fnv1a;
 use super::rounding::of_histogram;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::metric;
-use tare_results::schema::TrialRecord;
+use tare_results::schema::{Plan, PlannedCondition, TrialRecord};
 use tare_stats::blocks::Condition;
-use tare_stats::covariates::{Association, Covariate, PERMUTATIONS, Values};
+use tare_stats::covariates::{Association, Covariate, PERMUTATIONS, Values, ranked};
 use tare_stats::digits::{last_digit, with_noise};
 use tare_stats::modes::{Modes, association, detect, p_value, strata, together};
 use tare_stats::multiple::holm;
@@ -97,6 +97,7 @@ impl<'a> StudyModes<'a> {
         condition: &ConditionTrials<'a>,
         metric: &str,
         machine: Option<&Machine>,
+        plan: Option<&Plan>,
     ) -> (Vec<Mode>, Option<ModeCause>) {
         let trials = condition.with(metric);
         let means: Vec<f64> = trials.iter().map(|(_, mean)| *mean).collect();
@@ -104,7 +105,9 @@ impl<'a> StudyModes<'a> {
         let records: Vec<&TrialRecord> = trials.iter().map(|(trial, _)| *trial).collect();
         let with_modes = self.found.keys().filter(|(_, name)| name == metric).count();
         let rate = NAMED_BELOW / with_modes.max(1) as f64;
-        (described(found, &means), cause((found, &means), &records, machine, rate))
+        let planned = plan.and_then(|plan| plan.conditions.iter().find(|planned| planned.name == condition.name));
+        let found_in = FoundIn { found, means: &means, seats_are_drawn: planned.is_some_and(seats_are_drawn) };
+        (described(found, &means), cause(&found_in, &records, machine, rate))
     }
 
     /// Whether a metric has modes, with the power of the test. None if nothing could be tested.
@@ -169,16 +172,35 @@ fn described(found: &Modes, means: &[f64]) -> Vec<Mode> {
     found.modes.iter().zip(centres).map(|(mode, mean)| Mode { mean, weight: mode.weight }).collect()
 }
 
+/// The modes of a condition's trials.
+struct FoundIn<'m> {
+    found: &'m Modes,
+    /// The mean of each trial.
+    means: &'m [f64],
+    seats_are_drawn: bool,
+}
+
+/// Whether tare drew at random, for each trial anew, on which CPU each server thread runs next to clients on CPUs of
+/// their own.
+fn seats_are_drawn(planned: &PlannedCondition) -> bool {
+    planned.is_left_to_chance() && planned.placement.as_ref().is_some_and(|placement| !placement.client.is_empty())
+}
+
 fn cause(
-    (found, means): (&Modes, &[f64]),
+    FoundIn { found, means, seats_are_drawn }: &FoundIn<'_>,
     trials: &[&TrialRecord],
     machine: Option<&Machine>,
     rate: f64,
 ) -> Option<ModeCause> {
     let features: Vec<_> = trials.iter().map(|trial| places::features(trial, machine)).collect();
     let order: Vec<(&str, usize)> = trials.iter().map(|trial| (host(trial), trial.trial)).collect();
-    let ranked = association(found, &strata(found, &order), &covariates(&features), PERMUTATIONS, SEED).ok()?;
-    let name = &best(&ranked, rate)?.name;
+    // What was drawn at random in each trial is a randomised experiment: whatever states the machine has, and in
+    // whatever order they come, only chance makes seats follow them. So all trials of a machine are permuted.
+    let is_drawn = |covariate: &Covariate<Property>| *seats_are_drawn && covariate.name.is_of_seats();
+    let (drawn, observed): (Vec<_>, Vec<_>) = covariates(&features).into_iter().partition(is_drawn);
+    let tested = |strata: &[usize], covariates: &[_]| association(found, strata, covariates, PERMUTATIONS, SEED).ok();
+    let all = ranked([tested(&strata(found, &order), &observed)?, tested(&machines(&order), &drawn)?].concat());
+    let name = &best(&all, rate)?.name;
     let centres = tare_stats::modes::means(found, means);
     let in_common = |mode: &tare_stats::modes::Mode, name: &Property| {
         in_common(mode.members.iter().filter_map(|index| features.get(*index)?.get(name)))
@@ -203,6 +225,12 @@ fn cause(
         ModeSide { in_common, mean: centre }
     });
     Some(ModeCause { covariate: name.clone(), sides: sides.collect() })
+}
+
+/// The number of the machine of each trial.
+fn machines(order: &[(&str, usize)]) -> Vec<usize> {
+    let names: BTreeSet<&str> = order.iter().map(|(machine, _)| *machine).collect();
+    order.iter().map(|(machine, _)| names.iter().position(|name| name == machine).unwrap_or(0)).collect()
 }
 
 /// The most informative relation of the pairs of a mode, of all relations in which the modes differ: the nearest that

@@ -123,6 +123,13 @@ pub enum Property {
     Covariate(String),
 }
 
+impl Property {
+    /// Whether the CPUs of paired threads alone determine it.
+    pub(super) fn is_of_seats(&self) -> bool {
+        matches!(self, Self::Pair | Self::Pairs(_) | Self::FullestNode | Self::MainCpu(..))
+    }
+}
+
 impl fmt::Display for Property {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -39,7 +39,8 @@ pub fn summarize(results: &Results) -> Summary {
     let (adjusts, not_adjusted) = probes::of_study(results, &conditions);
     let all: Vec<&ConditionTrials<'_>> = conditions.iter().collect();
     let seen = modes::StudyModes::of(&all, &metrics, headline_metric.as_deref());
-    let given = Given { all: &conditions, machine, adjusts, modes: &seen };
+    let plan = results.plan.as_ref();
+    let given = Given { all: &conditions, machine, plan, adjusts, modes: &seen };
     let summaries: Vec<ConditionSummary> =
         conditions.iter().zip(&counting).map(|(condition, all)| condition_summary(condition, all, &given)).collect();
     let headline_name = headline_metric.clone();
@@ -107,6 +108,7 @@ fn answer_of(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> Ans
 struct Given<'a> {
     all: &'a [ConditionTrials<'a>],
     machine: Option<&'a Machine>,
+    plan: Option<&'a Plan>,
     adjusts: Option<Probe>,
     modes: &'a modes::StudyModes<'a>,
 }
@@ -140,7 +142,7 @@ fn metric_summary<'a>(condition: &ConditionTrials<'a>, name: &str, given: &Given
     let (samples, values) = (condition.values(name), condition.of_trials(name));
     let (found, within) = best::summaries(condition, name, &values)?;
     let of_samples = trials::summarize(Trials::new(&samples).ok()?, CONFIDENCE)?;
-    let (modes, mode_cause) = given.modes.with_cause(condition, name, given.machine);
+    let (modes, mode_cause) = given.modes.with_cause(condition, name, given.machine, given.plan);
     let means: Vec<f64> = values.iter().filter_map(|s| collect::mean(s)).collect();
     Some(MetricSummary {
         name: name.to_owned(),

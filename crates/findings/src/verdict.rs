@@ -4,6 +4,7 @@
 use super::confidence;
 use super::factors::{Extremes, Second, Term};
 use super::find::Find;
+use super::load_steps::StepMean;
 use super::mode::Mode;
 use super::pooled::PooledStep;
 use super::spread::SpreadFrom;
@@ -189,6 +190,10 @@ pub enum Untested {
     },
     NoValue,
     Alone(Alone),
+    /// A single condition of a load that runs in steps.
+    StepsAlone {
+        steps: Vec<StepMean>,
+    },
     /// Several loads, each under one condition: different work, so they are not compared with each other.
     LoadsAlone {
         loads: usize,
@@ -250,6 +255,9 @@ pub struct Measured {
     pub metric: String,
     /// Number of metrics that are combined.
     pub metrics: usize,
+    /// Number of steps of the load whose rates these are; none for any other metrics.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -155,6 +155,9 @@ pub struct Predicted {
     pub blocks: usize,
     /// Seconds that these blocks take; with no blocks, seconds for the smallest number that can decide something.
     pub expected_s: f64,
+    /// Seconds of the fewest blocks that can decide something; 0 if unknown, as in older files.
+    #[serde(default)]
+    pub least_s: f64,
     /// Why claims cannot be tested here, by their names.
     pub cannot: BTreeMap<String, Cannot>,
 }

@@ -31,6 +31,16 @@ pub struct PlannedCondition {
     pub settings: BTreeMap<String, Value>,
 }
 
+impl PlannedCondition {
+    /// Whether every thread is bound but none is paired: which server thread gets which CPU is then drawn at random for
+    /// each trial, from its seed.
+    pub fn is_left_to_chance(&self) -> bool {
+        let is = |key: &str, word: &str| self.settings.get(key).is_some_and(|value| value.to_string() == word);
+        let servers = self.placement.as_ref().map_or(0, |placement| placement.server.len());
+        servers > 1 && is("placement.bind", "thread") && is("placement.pairing", "none")
+    }
+}
+
 /// OS CPU numbers: one set per thread, or a single one for all threads if they share it; none for a side that is left
 /// to the OS. Written as lists of numbers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -45,6 +45,16 @@ pub fn figure(name: &str) -> Option<(Figure, &str)> {
     Some((*figure, of))
 }
 
+/// The figure of a metric, and its step without the role: `l_i0` of `rows_per_s_of_l_i0_insert`.
+pub fn step(name: &str) -> Option<(Figure, &str)> {
+    let (figure, of) = figure(name)?;
+    match figure {
+        // The name of a role contains no _.
+        Figure::RowsPerS | Figure::QueriesPerS | Figure::MissedFraction => Some((figure, of.rsplit_once('_')?.0)),
+        Figure::ElapsedS | Figure::ServerCpuUs | Figure::BeginS => Some((figure, of)),
+    }
+}
+
 pub(crate) fn describe(name: &str) -> Option<Metric> {
     let (found, _) = figure(name)?;
     FIGURES.iter().find(|(known, ..)| *known == found).map(|(.., metric)| *metric)
@@ -84,6 +94,8 @@ mod tests {
             assert_eq!((figure(metric.name()), metric.metric), (Some((of, "l_i0_insert")), described));
         }
         assert!(figure("latency_ms_p99_of_l_i0_insert").is_none() && figure("rows_per_s").is_none());
+        assert_eq!(step("rows_per_s_of_l_i0_insert"), Some((Figure::RowsPerS, "l_i0")));
+        assert_eq!(step("elapsed_s_of_l_x"), Some((Figure::ElapsedS, "l_x")));
     }
 
     #[test]

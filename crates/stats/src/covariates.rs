@@ -95,10 +95,16 @@ pub fn explain<N: Clone + Display>(
         // Each covariate starts with the same seed, so that adding one does not change the p-values of the others.
         found.push(associate(response, &blocks, covariate, shape, permutations, &mut generator(seed)));
     }
+    Ok(ranked(found))
+}
+
+/// Associations with one response as one family of tests, whatever the strata of each: adjusted together, the best
+/// first.
+pub fn ranked<N>(mut found: Vec<Association<N>>) -> Vec<Association<N>> {
     let adjusted = holm(&found.iter().map(|a| a.p_value).collect::<Vec<_>>());
     found.iter_mut().zip(adjusted).for_each(|(a, p)| a.p_adjusted = p);
     found.sort_by(|a, b| a.p_value.total_cmp(&b.p_value).then(b.share.total_cmp(&a.share)));
-    Ok(found)
+    found
 }
 
 fn same_length(what: &str, expected: usize, got: usize) -> Result<(), Error> {

@@ -225,7 +225,8 @@ fn places(found: &Modes) -> Vec<f64> {
 /// trial in the run, after its machine if there are several. If the modes come in random order, all trials are one
 /// stratum: any association with a covariate is then by chance. If neighbouring trials tend to be in the same mode, the
 /// machine has states, or machines differ, and everything that changes with them is associated with the modes: then
-/// each stratum is a pair of neighbours.
+/// each stratum is a pair of neighbours. A covariate that was drawn at random for each trial needs neither: nothing can
+/// change with it but by chance.
 pub fn strata<P: Ord + Copy>(found: &Modes, order: &[P]) -> Vec<usize> {
     let mut trials: Vec<(P, f64)> = order.iter().copied().zip(places(found)).collect();
     trials.sort_by_key(|(at, _)| *at);

@@ -88,7 +88,7 @@ impl<E: OfKind> Engine for E {
     }
 
     fn check_data(&self, data: &Path, binary: &Binary) -> Result<(), EngineError> {
-        server::check_version(self.kind(), data, binary)
+        server::check_data(self.kind(), data, binary)
     }
 
     fn binary(&self, explicit: Option<&Path>) -> Result<Binary, EngineError> {

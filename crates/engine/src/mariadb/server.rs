@@ -108,6 +108,21 @@ pub(crate) fn variable(kind: &Kind, session: &mut dyn Session, name: &str) -> Re
     single(session, &sql)
 }
 
+/// The folder of the system database, which every data directory has.
+const SYSTEM_DATABASE: &str = "mysql";
+
+/// Whether a directory that the user names is a data directory of this series of the server.
+pub(crate) fn check_data(kind: &Kind, data: &Path, binary: &Binary) -> Result<(), EngineError> {
+    if !data.join(SYSTEM_DATABASE).is_dir() {
+        let reason = format!(
+            "is not a data directory of {}: it has no folder {SYSTEM_DATABASE}; expected one of a stopped server",
+            kind.name
+        );
+        return Err(EngineError::Directory { path: data.to_owned(), reason });
+    }
+    check_version(kind, data, binary)
+}
+
 /// The directory records the version that created it; another series is refused before the server changes anything.
 pub(crate) fn check_version(kind: &Kind, data: &Path, binary: &Binary) -> Result<(), EngineError> {
     let (found, fits) = match (kind.made_by)(data) {

@@ -147,8 +147,9 @@ fn tcp_target(
 /// The directory records the version that created it; another major version is refused before a start.
 pub(super) fn check_version(data: &Path, server: &Binary) -> Result<(), EngineError> {
     let Some(found) = small_file(&data.join("PG_VERSION")) else {
-        let reason = "is not a data directory of PostgreSQL: it has no file PG_VERSION".to_owned();
-        return Err(EngineError::Directory { path: data.to_owned(), reason });
+        let reason =
+            "is not a data directory of PostgreSQL: it has no file PG_VERSION; expected one of a stopped server";
+        return Err(EngineError::Directory { path: data.to_owned(), reason: reason.to_owned() });
     };
     match (binary::major(found.trim()), binary::major(&server.version)) {
         (Some(made), Some(now)) if made != now => Err(EngineError::OtherVersion {

@@ -25,6 +25,7 @@ mod sessions;
 mod several_machines;
 mod singled_out;
 mod sleeps;
+mod steps;
 mod suspects;
 mod tested;
 mod time;

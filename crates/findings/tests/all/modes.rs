@@ -8,7 +8,10 @@ use tare_findings::places::{Category, Feature, Property, Shared, features, threa
 use tare_findings::summarize;
 use tare_findings::summary::Summary;
 use tare_results::Results;
-use tare_results::schema::{Environment, SCHEMA, ThreadClass, ThreadRecord, TrialRecord};
+use tare_results::schema::{
+    Environment, PlannedCondition, PlannedPlacement, SCHEMA, ThreadClass, ThreadRecord, TrialRecord,
+};
+use tare_text::Value;
 use tare_topology::Machine;
 
 fn thread(class: ThreadClass, pair: usize, cpu: u32) -> ThreadRecord {
@@ -55,6 +58,22 @@ fn counts_of_any_size_are_added() {
 
 pub fn summary(machine: &str, trials: Vec<TrialRecord>) -> Summary {
     summarize(&Results { environment: Some(environment(machine)), ..results("spread", trials) })
+}
+
+/// The same for a study that binds every thread and pairs none, so that tare drew the seats.
+pub fn summary_of_drawn_seats(machine: &str, trials: Vec<TrialRecord>) -> Summary {
+    let sets = || vec![0_u32.into(), 1_u32.into()];
+    let words = [("placement.bind", "thread"), ("placement.pairing", "none")];
+    let planned = PlannedCondition {
+        name: "placement=balanced".to_owned(),
+        realizable: true,
+        placement: Some(PlannedPlacement { client: sets(), server: sets(), ..PlannedPlacement::default() }),
+        settings: words.map(|(key, word)| (key.to_owned(), Value::from(word))).into(),
+        ..PlannedCondition::default()
+    };
+    let mut made = results("spread", trials);
+    made.plan.as_mut().unwrap().conditions = vec![planned];
+    summarize(&Results { environment: Some(environment(machine)), ..made })
 }
 
 /// What the trials of the lower and the upper mode have in common, with the two centres.
@@ -125,6 +144,35 @@ fn a_system_that_fills_one_node_first_is_found_by_the_threads_of_the_fullest_nod
     assert_eq!(metric.mode_cause.as_ref().unwrap().covariate, Property::FullestNode);
     let [(low, _), (high, _)] = sides(&summary);
     assert_eq!((low, high), (InCommon::Number(1.0), InCommon::Number(0.5)));
+}
+
+/// Three slow trials, three fast ones and so on: neighbours resemble each other, and eight of twelve pairs of them are
+/// of one mode. Seats that tare drew are the cause all the same; those that the system chose may have followed whatever
+/// made trials slow.
+#[test]
+fn drawn_seats_are_the_cause_of_modes_although_neighbouring_trials_resemble_each_other() {
+    let seats = |i: usize| -> Vec<(u32, u32)> {
+        let server = |pair: usize| match i / 3 % 2 {
+            // No pair on one PU.
+            0 => (pair + 1 + i % 5) % 7,
+            // Five of seven pairs.
+            _ if pair == i % 6 => pair + 1,
+            _ if pair == i % 6 + 1 => pair - 1,
+            _ => pair,
+        };
+        (0..7).map(|pair| (pair as u32, server(pair) as u32)).collect()
+    };
+    let trials = || -> Vec<TrialRecord> {
+        let tps = |i: usize| [24_000.0, 37_000.0][i / 3 % 2] + 90.0 * (i as f64 % 5.0);
+        (0..24).map(|i| seated(i, tps(i), &seats(i))).collect()
+    };
+    let cause = |summary: Summary| {
+        let metric = summary.conditions[0].metrics.iter().find(|metric| metric.name == "tps").unwrap().clone();
+        assert_eq!(metric.modes.len(), 2, "{metric:?}");
+        metric.mode_cause.map(|cause| cause.covariate)
+    };
+    assert_eq!(cause(summary_of_drawn_seats(ARTICLE_A, trials())), Some(Property::Pairs(Shared::Pu)));
+    assert_eq!(cause(summary(ARTICLE_A, trials())), None);
 }
 
 #[test]

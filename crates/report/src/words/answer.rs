@@ -2,7 +2,7 @@
 
 use super::find;
 use super::headline::{divides, headline};
-use super::terms::{at, interval_of_ratio, modes, negative_scaling, query};
+use super::terms::{at, interval_of_ratio, modes, negative_scaling, one_of_several};
 use crate::figures::{Scale, times};
 use serde::Serialize;
 use tare_findings::answer::spread_from as spread_source;
@@ -205,6 +205,11 @@ fn nothing_tested(why: &Untested) -> Vec<String> {
             let at = |(condition, mean): &(String, f64)| format!("{} at {condition}", scale.value_in_unit(*mean));
             vec![format!("From {} to {}; ten trials per condition would show more.", at(&range.low), at(&range.high))]
         }
+        Untested::StepsAlone { .. } => vec![
+            "Queries per second, rows per second of steps without queries, and seconds of those without either. There \
+             is nothing to compare them with: name builds (--binary) or the values of an option (--option)."
+                .to_owned(),
+        ],
         Untested::LoadsAlone { .. } => vec![
             "Loads are different work, so they are not compared with each other: name builds (--binary) or the values \
              of an option (--option) to compare each load under."
@@ -279,7 +284,7 @@ fn means(range: &Range, ranking: &Ranked, tested: Tested) -> Option<String> {
 fn single_ones(alone: &[MovedAlone]) -> Option<String> {
     let words = |one: &MovedAlone| {
         let by = one.by.as_ref().map_or_else(String::new, |factor| format!("{factor} "));
-        format!("{} {} ({by}{} against {})", query(&one.metric), times(one.ratio), one.high, one.low)
+        format!("{} {} ({by}{} against {})", one_of_several(&one.metric), times(one.ratio), one.high, one.low)
     };
     (!alone.is_empty()).then(|| format!("{}.", listed(alone.iter().map(words).collect())))
 }

@@ -4,10 +4,15 @@ use super::terms::{first_that_fits, interval_of_change, interval_of_ratio, joine
 use super::{by_load, find, not_shown};
 use crate::figures::{Scale, divide_as_printed, figure, times};
 use tare_findings::factors::number_of;
+use tare_findings::load_steps::StepMean;
 use tare_findings::spread::ByChance;
 use tare_findings::verdict::{Alone, Apart, LevelsOf, Measured, Moved, Range, Ranked, Untested, Verdict};
+use tare_results::steps::step;
 use tare_stats::Interval;
 use tare_text::{count, percent, was};
+
+/// The unit of rates.
+const RATE: &str = "1/s";
 
 pub(super) fn headline(verdict: &Verdict) -> String {
     match verdict {
@@ -71,6 +76,7 @@ fn nothing_tested(why: &Untested) -> String {
         ),
         Untested::NoValue => "No trial gave a usable result.".to_owned(),
         Untested::Alone(found) => alone(found),
+        Untested::StepsAlone { steps } => steps_alone(steps),
         Untested::LoadsAlone { loads, metric, range } => {
             let lead = format!("{loads} loads were measured, with no builds or options to compare");
             let ends = range.as_ref().map(|Range { low, high, unit }| {
@@ -87,13 +93,15 @@ fn nothing_tested(why: &Untested) -> String {
             format!("More than a third of the trials of a condition have no {}; the tables show it.", phrase(metric)),
             "More than a third of the trials of a condition lack a metric; the tables show it.".to_owned(),
         ]),
-        Untested::SingleTrial { metric, .. } => first_that_fits([
-            format!(
-                "One trial per condition cannot distinguish a difference of {} from luck: run at least three.",
-                phrase(metric)
-            ),
-            "One trial per condition cannot distinguish a difference from luck: run at least three.".to_owned(),
-        ]),
+        Untested::SingleTrial { metric, .. } => {
+            let what = if step(metric).is_some() { "any step".to_owned() } else { phrase(metric) };
+            first_that_fits([
+                format!(
+                    "One trial per condition cannot distinguish a difference of {what} from luck: run at least three."
+                ),
+                "One trial per condition cannot distinguish a difference from luck: run at least three.".to_owned(),
+            ])
+        }
         Untested::NotRankable => "The conditions cannot be ranked.".to_owned(),
         Untested::NoSpreadSources => {
             "Causes of the spread cannot be assessed: too few trials of every combination of the factors.".to_owned()
@@ -129,6 +137,17 @@ fn alone(found: &Alone) -> String {
         format!("One condition was measured: {metric} {mean} ({over})."),
         format!("One condition was measured: {mean}."),
     ])
+}
+
+/// The usual line of such a load: "10 steps, in k/s: l_i0 123.5, qr100 11.2; l_x 12.3 s."
+fn steps_alone(steps: &[StepMean]) -> String {
+    let (rates, times): (Vec<&StepMean>, Vec<&StepMean>) = steps.iter().partition(|one| one.unit == RATE);
+    let scale = Scale::new(RATE, rates.iter().map(|one| one.mean).fold(0.0, f64::max), 4);
+    let named: Vec<String> = rates.iter().map(|one| format!("{} {}", one.step, scale.value(one.mean))).collect();
+    let timed = times.iter().map(|one| format!("; {} {}", one.step, figure(one.mean, one.unit))).collect::<String>();
+    let (all, were) = (count(steps.len(), "step"), was(steps.len()));
+    let line = (!named.is_empty()).then(|| format!("{all}, in {}: {}{timed}.", scale.unit, named.join(", ")));
+    first_that_fits(line.into_iter().chain([format!("{all} {were} measured, with no builds or options to compare.")]))
 }
 
 fn moved(what: &Measured, first: &Moved, others: usize) -> String {
@@ -261,7 +280,7 @@ fn level_of<'n>(name: &'n str, factors: &[String]) -> &'n str {
 mod tests {
     use super::*;
     use tare_findings::factors::{Second, Term, TermFactor};
-    use tare_findings::verdict::Tested;
+    use tare_findings::verdict::{MovedAlone, Tested};
     use tare_stats::blocks::{Analysis, Spread};
 
     fn tested(count: usize, of: usize) -> Tested {
@@ -282,7 +301,7 @@ mod tests {
             p_value: None,
             shown: true,
         };
-        let what = || Measured { metric: "tps".to_owned(), metrics: 1 };
+        let what = || Measured { metric: "tps".to_owned(), metrics: 1, steps: None };
         let moved = |rest: &[&str]| {
             let rest = rest.iter().map(|factor| effect(factor, "c", 1.5)).collect();
             headline(&Verdict::Moved { what: what(), first: effect("placement", "b", 2.0), rest, tested: tested(5, 5) })
@@ -328,7 +347,7 @@ mod tests {
             p_value: 0.001,
         };
         let message = |ranking| {
-            let what = Measured { metric: name("tps"), metrics: 1 };
+            let what = Measured { metric: name("tps"), metrics: 1, steps: None };
             let (factors, tested) = (vec![name("build")], tested(1, 1));
             let by = Some(name("build"));
             headline(&Verdict::Ranked { what, factors, by, ranking, range: None, fewest_trials: 9, tested })
@@ -341,6 +360,39 @@ mod tests {
             message(ranking(0.5, 0.4, 0.6)),
             "build moved throughput 2.0x: build=17.6 is the best, build=18.1 the worst."
         );
+    }
+
+    #[test]
+    fn a_load_in_steps_has_its_usual_line_or_the_number_of_its_steps() {
+        let step = |(step, mean): (&str, f64)| {
+            let unit = if step == "l_x" { "s" } else { RATE };
+            StepMean { step: step.to_owned(), mean, unit }
+        };
+        let measured = [("l_i0", 123_456.0), ("l_x", 12.34), ("l_i1", 50_100.0), ("l_i2", 20_000.0)];
+        let queries = ["qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"];
+        let queries = queries.into_iter().enumerate().map(|(at, step)| (step, 11_234.0 - 100.0 * at as f64));
+        let alone = |steps: Vec<StepMean>| headline(&Verdict::Untested(Untested::StepsAlone { steps }));
+        let line = alone(measured.into_iter().chain(queries).map(step).collect());
+        let expected = "10 steps, in k/s: l_i0 123.5, l_i1 50.1, l_i2 20.0, qr100 11.2, qp100 11.1, qr500 11.0, qp500 \
+                        10.9, qr1000 10.8, qp1000 10.7; l_x 12.3 s.";
+        assert_eq!(line, expected);
+        assert!(line.split(' ').count() <= 25);
+        let many = (0..40).map(|number| step((&format!("step_{number}"), 1000.0))).collect();
+        assert_eq!(alone(many), "40 steps were measured, with no builds or options to compare.");
+        let metric = "queries_per_s_of_qp1000_query".to_owned();
+        let single = headline(&Verdict::Untested(Untested::SingleTrial { metric: metric.clone(), range: None }));
+        assert!(single.starts_with("One trial per condition cannot distinguish a difference of any step from luck"));
+        let what = Measured { metric, metrics: 11, steps: Some(9) };
+        let alone = vec![MovedAlone {
+            metric: "rows_per_s_of_l_i0_insert".to_owned(),
+            by: None,
+            high: "b".to_owned(),
+            low: "a".to_owned(),
+            ratio: 0.9,
+        }];
+        let none = Verdict::NotMoved { what, terms: Vec::new(), largest: None, tested: tested(1, 1), alone };
+        let expected = "is shown to move the rates of 9 steps on average; single metrics move: l_i0_insert 0.90x.";
+        assert!(headline(&none).ends_with(expected), "{}", headline(&none));
     }
 
     #[test]
@@ -359,7 +411,7 @@ mod tests {
             p_value: 0.001,
         };
         let range = Some(Range { low: (name("p=a"), 1.0), high: (name("p=noisy"), 2.0), unit: "1/s" });
-        let what = || Measured { metric: name("tps"), metrics: 1 };
+        let what = || Measured { metric: name("tps"), metrics: 1, steps: None };
         let of_all = |ranking: Ranked, range| {
             let (factors, by) = (vec![name("p")], Some(name("p")));
             headline(&Verdict::Ranked {

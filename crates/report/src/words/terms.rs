@@ -12,6 +12,7 @@ use tare_findings::verdict::Measured;
 use tare_results::metric::Better;
 pub(super) use tare_results::metric::short as query;
 use tare_results::schema::{Levels, Plan};
+use tare_results::steps::figure as figure_of_step;
 use tare_stats::Interval;
 use tare_text::{count, decimal, list, percent};
 use tare_topology::Pairing;
@@ -34,12 +35,19 @@ pub(super) fn interval_of_change(ci: Interval) -> String {
     format!("95% interval {}", changes_of(ci))
 }
 
-/// "throughput", or "the 22 queries on average".
+/// "throughput", "the 22 queries on average", or "the rates of 9 steps on average".
 pub(super) fn measured(what: &Measured) -> String {
-    match what.metrics {
-        1 => phrase(&what.metric),
-        metrics => format!("the {} on average", many(metrics, &what.metric)),
+    match (what.metrics, what.steps) {
+        (1, _) => phrase(&what.metric),
+        (_, Some(1)) => "the rates of the step on average".to_owned(),
+        (_, Some(steps)) => format!("the rates of {steps} steps on average"),
+        (metrics, None) => format!("the {} on average", many(metrics, &what.metric)),
     }
+}
+
+/// The name of one of several metrics: that of a query, or of a step and its role.
+pub(super) fn one_of_several(metric: &str) -> String {
+    figure_of_step(metric).map_or_else(|| query(metric), |(_, of)| of.to_owned())
 }
 
 pub(crate) fn phrase(metric: &str) -> String {

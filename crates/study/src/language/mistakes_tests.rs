@@ -46,6 +46,7 @@ fn a_mistake_of_a_study_has_its_line_and_column() {
 #[test]
 fn a_value_that_a_key_does_not_take_is_refused_with_those_that_it_takes() {
     const DBT3: &str = "[workload]\nname = \"dbt3\"\n";
+    const MICRO: &str = "[workload]\nname = \"sql\"\nbuiltin = \"microbenchmarks\"\n";
     const STEPS: &str = "[workload]\nname = \"sql\"\nbuiltin = \"insert-benchmark\"\nthreads = 3\n";
     for (study, set, expected) in [
         ("", "process.aslr=layout:0", "layout:N"),
@@ -65,6 +66,7 @@ fn a_value_that_a_key_does_not_take_is_refused_with_those_that_it_takes() {
         (DBT3, "workload.preload=maybe", "on, off"),
         (DBT3, "workload.order=backwards", "numeric, random, alone"),
         (DBT3, "workload.rows=10", "rows"),
+        (MICRO, "workload.rows=199", "at least 200 rows (workload.rows), not 199"),
         (STEPS, "workload.threads=4", "\"workload.threads = 4\""),
         (STEPS, "workload.rows=10", "\"keys of the study do not fit together\""),
         (STEPS, "workload.rate=100", "\"keys of the study do not fit together\""),

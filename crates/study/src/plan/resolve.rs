@@ -65,7 +65,7 @@ pub fn resolve(study: &Study, on: &Machine, place: Where) -> Result<Plan, String
     }
     without_memory(&mut planned, &conditions, on, place);
     if study.design.skip_identical {
-        let used = |planned: &PlannedCondition| format!("{:?} {}", planned.placement, is_left_to_chance(planned));
+        let used = |planned: &PlannedCondition| format!("{:?} {}", planned.placement, planned.is_left_to_chance());
         leave_out_twins(&mut planned, used, |twin| format!("on this machine it is the same placement as {twin}"));
     }
     ladder::check(study, &mut planned, &conditions);
@@ -227,13 +227,6 @@ pub(super) fn leave_out_twins(
             }
         }
     }
-}
-
-/// Whether it binds every thread but pairs none: which server thread gets which CPU is then random in every trial.
-fn is_left_to_chance(condition: &PlannedCondition) -> bool {
-    let is = |key: &str, word: &str| condition.settings.get(key).is_some_and(|value| value.to_string() == word);
-    let servers = condition.placement.as_ref().map_or(0, |placement| placement.server.len());
-    servers > 1 && is("placement.bind", "thread") && is("placement.pairing", "none")
 }
 
 /// Randomised complete blocks: every block contains every condition once, in an order of its own.

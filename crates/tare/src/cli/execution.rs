@@ -7,7 +7,7 @@ use crate::run::{Children, Listener, Run, RunEnd, RunError};
 use crate::state::{self, Host, StateError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tare_cpuset::to_raise;
 use tare_drive::capture::environment::environment;
 use tare_files::{Folder, Trust};
@@ -32,13 +32,15 @@ pub struct RunOptions {
     pub trusted: bool,
     /// Whether a comparison ends once one of its sides has failed each time for the same reason.
     pub needs_both_sides: bool,
+    /// When no trial may run any more, also if the study has no time limit of its own.
+    pub until: Option<Instant>,
 }
 
 impl RunOptions {
     /// With the password of the environment, without waiting, and asking before a long run.
     pub(crate) fn of(json: bool, trusted: bool) -> Self {
         let password = secret::of_environment();
-        Self { password, json, wait: false, yes: false, trusted, needs_both_sides: false }
+        Self { password, json, wait: false, yes: false, trusted, needs_both_sides: false, until: None }
     }
 }
 
@@ -139,7 +141,8 @@ pub(crate) fn execute(
 ) -> Result<RunEnd, Problem> {
     let stop = interrupt::stop()?;
     let runner = Children::new(directory.folder(), stop, options.password.clone(), options.trusted);
-    let mut run = Run { study, plan, needs_both_sides: options.needs_both_sides, runner, book: directory };
+    let (needs_both_sides, until) = (options.needs_both_sides, options.until);
+    let mut run = Run { study, plan, needs_both_sides, until, runner, book: directory };
     let end = run.execute(listener);
     // A later resumption of the run can then use the working copy of the data.
     let keeps = match &end {

@@ -128,36 +128,53 @@ pub(crate) fn counted_as_disturbed(set_aside: &TrialRecord) -> TrialRecord {
 
 #[derive(Debug)]
 pub(super) struct Deadline {
-    requested_s: f64,
-    /// Used by trials of earlier sessions.
-    spent_s: f64,
+    /// Seconds from the start of the clock.
+    left_s: f64,
     clock: Instant,
     /// The server lifetime that was started last; the other trials of that lifetime may still run.
     begun: Option<usize>,
+    /// When the last trial was started, and how long it was expected to take, seconds.
+    last: Option<(f64, f64)>,
+    /// Seconds that the trials before it took, and were expected to take.
+    took_s: f64,
+    expected_s: f64,
 }
 
 impl Deadline {
-    /// `None` without a time limit.
-    pub(crate) fn of(study: &Study, records: &[TrialRecord]) -> Option<Self> {
-        let requested_s = study.sampling.within_s?;
-        let spent_s = records.iter().map(|record| record.elapsed_s).sum();
-        Some(Self { requested_s, spent_s, clock: Instant::now(), begun: None })
+    /// `None` without a time limit: the study's own, which includes the trials of earlier sessions, or that of several
+    /// runs together.
+    pub(crate) fn of(study: &Study, records: &[TrialRecord], until: Option<Instant>) -> Option<Self> {
+        let clock = Instant::now();
+        let spent_s: f64 = records.iter().map(|record| record.elapsed_s).sum();
+        let own = study.sampling.within_s.map(|within_s| within_s - spent_s);
+        let of_all = until.map(|until| until.saturating_duration_since(clock).as_secs_f64());
+        let left_s = own.into_iter().chain(of_all).reduce(f64::min)?;
+        Some(Self { left_s, clock, begun: None, last: None, took_s: 0.0, expected_s: 0.0 })
     }
 
-    /// Whether a trial ends in time, together with the trials that share its server.
+    /// Whether a trial ends in time, together with the trials that share its server or measure in turn with it. Where
+    /// trials have taken longer than expected, as on a busy machine, it is assumed to do so too.
     pub(crate) fn lasts_for(&mut self, study: &Study, plan: &Plan, trial: usize) -> Result<bool, TaskError> {
         let task = Task::find(study, plan, trial)?;
         if task.planned.lifetime.is_some() && task.planned.lifetime == self.begun {
             return Ok(true);
         }
+        let now_s = self.clock.elapsed().as_secs_f64();
+        if let Some((begun_s, expected_s)) = self.last.take() {
+            self.took_s += now_s - begun_s;
+            self.expected_s += expected_s;
+        }
+        let slower = if self.expected_s > 0.0 { (self.took_s / self.expected_s).max(1.0) } else { 1.0 };
         let mut warm = task.condition.settings.clone();
         warm.workload.load.load_mut().take_warm();
         let more = ladder::rest_of_lifetime(plan, trial).len().saturating_sub(1) as f64;
         let rungs_s = more * warm.workload.load.load().expected_s(&estimate::counts(&warm, &task.sampling));
-        let expected_s = estimate::trial_s(&task.condition.settings, &task.sampling) + rungs_s;
-        let lasts = self.spent_s + self.clock.elapsed().as_secs_f64() + expected_s <= self.requested_s;
+        let sides = plan.turns.map_or(1.0, |_| plan.at_once());
+        let expected_s = sides * estimate::trial_s(&task.condition.settings, &task.sampling) + rungs_s;
+        let lasts = now_s + slower * expected_s <= self.left_s;
         if lasts {
             self.begun = task.planned.lifetime;
+            self.last = Some((now_s, expected_s));
         }
         Ok(lasts)
     }
@@ -167,6 +184,7 @@ impl Deadline {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+    use std::time::Duration;
     use tare_results::pairs::Rule;
     use tare_results::schema::{PlannedCondition, PlannedTrial, Settle};
     use tare_study::language::document::Source;
@@ -272,14 +290,20 @@ mod tests {
         let spent = |elapsed_s: f64| {
             let planned = PlannedTrial { trial: 0, block: 0, condition: String::new(), lifetime: None };
             let record = TrialRecord { elapsed_s, ..TrialRecord::new(&planned, 1, BTreeMap::new(), String::new()) };
-            Deadline::of(&study, &[record]).unwrap()
+            Deadline::of(&study, &[record], None).unwrap()
         };
         // Three rungs of 10 s each, with a server whose start takes almost no time.
         let mut deadline = spent(60.0);
         assert!(deadline.lasts_for(&study, &plan, 0).unwrap());
-        let mut deadline = Deadline { spent_s: 85.0, ..deadline };
+        let mut deadline = Deadline { left_s: 15.0, ..deadline };
         assert!(deadline.lasts_for(&study, &plan, 1).unwrap(), "its server runs");
         assert!(!deadline.lasts_for(&study, &plan, 3).unwrap(), "another lifetime");
-        assert!(Deadline::of(&Study { sampling: Default::default(), ..study }, &[]).is_none());
+        // Those before took twice as long as expected.
+        let mut busy = Deadline { took_s: 60.0, expected_s: 30.0, ..spent(45.0) };
+        assert!(!busy.lasts_for(&study, &plan, 0).unwrap() && spent(45.0).lasts_for(&study, &plan, 0).unwrap());
+        let free = Study { sampling: Default::default(), ..study };
+        assert!(Deadline::of(&free, &[], None).is_none());
+        let of_all = |s: u64| Deadline::of(&free, &[], Some(Instant::now() + Duration::from_secs(s))).unwrap();
+        assert!(of_all(1000).lasts_for(&free, &plan, 0).unwrap() && !of_all(1).lasts_for(&free, &plan, 0).unwrap());
     }
 }

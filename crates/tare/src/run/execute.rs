@@ -3,7 +3,7 @@
 use super::early::{self, Alike, Deadline, Repeats};
 use super::{Attempt, Book, Ended, Listener, Prepared, RunError, Runner};
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tare_results::Results;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
 use tare_study::language::spec::Study;
@@ -26,6 +26,8 @@ pub(crate) struct Run<'a, R, B> {
     pub plan: &'a Plan,
     /// Whether a comparison ends once one of its sides has failed each time for the same reason.
     pub needs_both_sides: bool,
+    /// When no trial may run any more, also if the study has no time limit of its own.
+    pub until: Option<Instant>,
     /// Runs the trials: one at a time, or both trials of a pair together.
     pub runner: R,
     pub book: B,
@@ -43,7 +45,7 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
         self.runner.take(self.study, &plan)?;
         let (mut prepared, mut repeats_ended) = (false, false);
         let mut alike = Alike::default();
-        let mut deadline = Deadline::of(self.study, &self.book.records()?);
+        let mut deadline = Deadline::of(self.study, &self.book.records()?, self.until);
         loop {
             let records = self.book.records()?;
             let mut queue = Queue::new(&plan.trials, &records, self.study.sampling.attempts);
@@ -245,7 +247,6 @@ fn end(queue: &Queue, left: usize) -> RunEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Instant;
     use tare_drive::capture::environment::environment;
     use tare_drive::workload::Progress;
     use tare_files::{Folder, Trust};
@@ -313,6 +314,7 @@ mod tests {
             study: &study,
             plan: &plan,
             needs_both_sides: false,
+            until: None,
             runner: Recorder { directory: directory.folder() },
             book: &directory,
         }

@@ -216,8 +216,9 @@ fn play(seed: u64) -> (usize, BTreeSet<String>) {
             may_stop: run < 20,
         };
         let mut events = EventCounts::default();
-        let ended = Run { study: &study, plan: &plan, needs_both_sides: false, runner: script, book: &shelf }
-            .execute(&mut events);
+        let ended =
+            Run { study: &study, plan: &plan, needs_both_sides: false, until: None, runner: script, book: &shelf }
+                .execute(&mut events);
         assert_eq!(events.received, events.begun);
         assert!(events.ended <= events.begun && events.begun <= events.ended + 1);
         assert!(shelf.records.borrow().len() >= before + events.ended, "what was told is on record");
@@ -309,7 +310,7 @@ fn a_failure_to_prepare_data_ends_the_run_before_any_trial() {
     let study = study(1);
     let plan = resolve(&study, &two_cores(), Where::Described).unwrap();
     let shelf = Shelf { plan: RefCell::new(plan.clone()), records: RefCell::default() };
-    let ended = Run { study: &study, plan: &plan, needs_both_sides: false, runner: Empty, book: &shelf }
+    let ended = Run { study: &study, plan: &plan, needs_both_sides: false, until: None, runner: Empty, book: &shelf }
         .execute(&mut EventCounts::default());
     match ended {
         // A program without a server has no data to prepare: its failure is reported unchanged.
@@ -345,9 +346,10 @@ fn at_the_time_limit_a_disturbed_trial_counts_and_only_one_without_a_measurement
     let script =
         || Script { seed: 1, run: 0, shelf: &shelf, begun: &begun, prepared: BTreeSet::new(), may_stop: false };
     let (mut reported, all) = (Left(None), plan.trials.len());
-    let ended = Run { study: &study, plan: &plan, needs_both_sides: false, runner: script(), book: &shelf }
-        .execute(&mut reported)
-        .unwrap();
+    let ended =
+        Run { study: &study, plan: &plan, needs_both_sides: false, until: None, runner: script(), book: &shelf }
+            .execute(&mut reported)
+            .unwrap();
     assert_eq!((reported.0, ended.done), (Some([all - 1, all, 1]), 1));
     assert_eq!(shelf.plan.borrow().within.as_ref().map(|within| within.stopped), Some(all - 1));
     let last = shelf.records.borrow().last().cloned().unwrap();
@@ -355,8 +357,9 @@ fn at_the_time_limit_a_disturbed_trial_counts_and_only_one_without_a_measurement
     // Resumed, it runs nothing more, even if there is time: its answer was the last look.
     let study = Study { sampling: Sampling { within_s: Some(1e6), ..study.sampling }, ..study };
     let (stopped, mut reported) = (shelf.plan.borrow().clone(), Left(None));
-    let ended = Run { study: &study, plan: &stopped, needs_both_sides: false, runner: script(), book: &shelf }
-        .execute(&mut reported)
-        .unwrap();
+    let ended =
+        Run { study: &study, plan: &stopped, needs_both_sides: false, until: None, runner: script(), book: &shelf }
+            .execute(&mut reported)
+            .unwrap();
     assert_eq!((reported.0, ended.done, ended.left), (Some([all - 1, all, 0]), 1, 0));
 }

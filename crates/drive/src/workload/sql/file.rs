@@ -203,18 +203,31 @@ pub(super) fn zero() -> Number {
     Number::Whole(0)
 }
 
-/// Number of tables, and of rows in each: `[sizes]`, which the keys `tables` and `rows` change.
+/// Number of tables, and of rows in each, which the keys `tables` and `rows` change: `[sizes]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Sizes {
     pub tables: u64,
     pub rows: u64,
+    /// Fewest rows with which the statements do what they are there for.
+    pub least_rows: u64,
+}
+
+impl Sizes {
+    /// With other numbers of tables and rows, if requested.
+    pub(crate) fn changed(self, tables: Option<u64>, rows: Option<u64>) -> Result<Self, String> {
+        let changed = Self { tables: tables.unwrap_or(self.tables), rows: rows.unwrap_or(self.rows), ..self };
+        match changed.rows < changed.least_rows {
+            true => Err(format!("at least {} rows (workload.rows), not {}", changed.least_rows, changed.rows)),
+            false => Ok(changed),
+        }
+    }
 }
 
 impl Default for Sizes {
     /// One table of 10,000 rows, as in sysbench.
     fn default() -> Self {
-        Self { tables: 1, rows: 10_000 }
+        Self { tables: 1, rows: 10_000, least_rows: 0 }
     }
 }
 
@@ -273,7 +286,7 @@ mod tests {
 
     #[test]
     fn sums_and_products_of_sizes_are_numbers() {
-        let sizes = Sizes { tables: 4, rows: 1001 };
+        let sizes = Sizes { tables: 4, rows: 1001, least_rows: 0 };
         let of = |text: &str| Number::Text(text.into()).value(sizes);
         assert_eq!(of("rows"), Ok(1001));
         assert_eq!(of("rows / 2 + 1"), Ok(501));

@@ -33,7 +33,7 @@ impl SqlSettings {
 
     /// The sysbench tables that the file requests.
     fn sysbench(&self, mix: &Mix) -> OltpSettings {
-        let Sizes { tables, rows } = mix.sizes;
+        let Sizes { tables, rows, .. } = mix.sizes;
         let tables = Tables { tables: tables as usize, rows };
         OltpSettings { tables, ..OltpSettings::new(Workload::PointSelect) }
     }

@@ -63,10 +63,7 @@ impl Mix {
             return Err("at least one [[transaction]]".to_owned());
         }
         file.check_counts()?;
-        let sizes = Sizes {
-            tables: requested.tables.unwrap_or(file.sizes.tables),
-            rows: requested.rows.unwrap_or(file.sizes.rows),
-        };
+        let sizes = file.sizes.changed(requested.tables, requested.rows)?;
         let counters: Vec<String> = file.counters.keys().cloned().collect();
         let starts = file.counters.values().map(|start| start.value(sizes)).collect::<Result<_, _>>()?;
         let parameters = parameter::read(file.parameters, sizes, &counters)?;

@@ -3,7 +3,7 @@
 use super::made::Shape;
 use crate::draws::Draws;
 use crate::made_up::{results, trial};
-use crate::modes::{ARTICLE_A, environment, seated, summary};
+use crate::modes::environment;
 use tare_findings::find::{Find, Open};
 use tare_findings::history::{self, History, Run, history};
 use tare_findings::reproduce::{Reproduced, of_results};
@@ -122,18 +122,6 @@ pub fn unchanged(draws: &mut Draws, shape: Shape, alike: f64) -> History {
         })
         .collect();
     history(&runs, false, &history::Options { minimum_effect: 0.01, ..history::Options::default() }).unwrap()
-}
-
-/// Whether a cause is named for modes of trials whose threads ran on random CPUs.
-pub fn cause_of_modes_by_chance(draws: &mut Draws) -> bool {
-    let cpu = |draws: &mut Draws| (24.0 * draws.uniform()) as u32 % 24;
-    let trials = (0..16).map(|i| {
-        let mode = if draws.coin() { 24_000.0 } else { 37_000.0 };
-        let seats: Vec<(u32, u32)> = (0..4).map(|_| (cpu(draws), cpu(draws))).collect();
-        seated(i, mode * (0.01 * draws.normal()).exp(), &seats)
-    });
-    let found = summary(ARTICLE_A, trials.collect());
-    found.conditions[0].metrics.iter().any(|metric| metric.mode_cause.is_some())
 }
 
 /// Whether a cost of distance is claimed under some load, for placements whose distances have no effect: each placement

@@ -21,6 +21,7 @@ mod made;
 mod means;
 mod modes;
 mod pairs;
+mod seats;
 mod sentences;
 mod studies;
 mod summaries;

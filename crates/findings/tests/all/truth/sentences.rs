@@ -1,15 +1,14 @@
 //! The first claims of commands that measure until something is settled, and how often they are wrong. The list is
 //! built from the findings' own types: a new verdict does not compile here until it has a row, and each is measured.
 
-use super::claims::{
-    Hard, cause_of_modes_by_chance, claim_at_its_end, cost_of_distance_by_chance, leads_wrongly, race, unchanged,
-};
+use super::claims::{Hard, claim_at_its_end, cost_of_distance_by_chance, leads_wrongly, race, unchanged};
 use super::comparisons::{Origin, advised, compared, failing, probed};
 use super::made::{Drift, Kind, LAYOUTS, SHAPES, Shape, Truth, study};
 use super::pairs::{
     Fault, Probes, RULES, Times, at_the_minimum_effect, bisects_wrongly, of_itself, proved, unmoved, with_faults,
     with_probes,
 };
+use super::seats::{SEATS, STATES, cause_of_modes};
 use super::{Limit, Rate, Rows, is_selected, requested};
 use crate::draws::Draws;
 use crate::made_up::differ;
@@ -395,7 +394,11 @@ impl Sentence {
             Self::CauseOfDifference => {
                 one("two alike", |draws| found(&alike(draws, 5)).iter().any(|cause| cause.shown))
             }
-            Self::CauseOfModes => one("seats by chance", cause_of_modes_by_chance),
+            Self::CauseOfModes => each(
+                SEATS.into_iter().flat_map(|seats| STATES.map(|states| (seats, states))),
+                |(seats, states)| format!("seats: {seats:?}, states of the machine: {states:?}"),
+                |draws, (seats, states)| cause_of_modes(draws, seats, states),
+            ),
             Self::CostOfDistance => each(
                 [(1, 1), (2, 1), (4, 1), (1, 4)],
                 |(memories, loads)| format!("places differ, not by distance, memories: {memories}, loads: {loads}"),
@@ -411,11 +414,8 @@ impl Sentence {
         let (few, part) = match self {
             Self::AbDiffers => (6, 1),
             Self::CompareDiffers => (100, 1),
-            Self::CauseOfDifference
-            | Self::WhyDiffers
-            | Self::HistoryStep
-            | Self::HistoryDrift
-            | Self::CauseOfModes => (4, 4),
+            Self::CauseOfDifference | Self::WhyDiffers | Self::HistoryStep | Self::HistoryDrift => (4, 4),
+            Self::CauseOfModes => (2, 2),
             Self::FindNamed | Self::FindWorse | Self::BisectFound => (6, 2),
             Self::FindBestOfOthers | Self::FindBehind => (3, 4),
             Self::Drifted => (12, 4),

@@ -64,6 +64,7 @@ impl First {
             | Untested::NoneOk { .. }
             | Untested::NoValue
             | Untested::LoadsAlone { .. }
+            | Untested::StepsAlone { .. }
             | Untested::NotPositive { .. }
             | Untested::Lacking { .. }
             | Untested::SingleTrial { .. }

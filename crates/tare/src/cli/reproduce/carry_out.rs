@@ -1,6 +1,6 @@
 //! Runs the experiments one after the other and prints the verdict on each claim.
 
-use super::predict::{On, plan, testable};
+use super::predict::{On, PLANNED, plan, testable};
 use super::view;
 use crate::cli::beforehand::Outlook;
 use crate::cli::execution::{RunOptions, begun_at, begun_in, execute, host, read_begun, room_for_data};
@@ -10,7 +10,7 @@ use crate::cli::run_listener::TerminalListener;
 use crate::cli::time_left::Left;
 use crate::cli::{Exit, Problem, plan_view, results_problem, trust};
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use tare_files::Folder;
 use tare_findings::reproduce::{Claimed, Open, Reproduced, Why, of_results};
 use tare_report::html::claims;
@@ -26,12 +26,18 @@ use tare_topology::Machine;
 /// The page of all claims, next to the directories of their experiments.
 const PICTURE: &str = "claims.html";
 
-/// Runs the remaining experiments below `out` and prints the verdict on each claim.
+/// Runs the remaining experiments below `out` and prints the verdict on each claim. `planning` is the part of the given
+/// time that is spent already.
 ///
 /// # Errors
 /// When nothing could be started. After an experiment that fails the others go on; if all that were started failed, the
 /// exit code is that of the first.
-pub(crate) fn run(predictions: &Predictions, out: &Path, options: &RunOptions) -> Result<Exit, Problem> {
+pub(crate) fn run(
+    predictions: &Predictions,
+    out: &Path,
+    options: &RunOptions,
+    planning: Duration,
+) -> Result<Exit, Problem> {
     let (trusted, json) = (options.trusted, options.json);
     let runs = predictions.experiments.iter().filter(|own| own.blocks > 0).count();
     let machine = Machine::this()?;
@@ -46,33 +52,27 @@ pub(crate) fn run(predictions: &Predictions, out: &Path, options: &RunOptions) -
     if !json {
         view::heading()?;
     }
-    let began = Instant::now();
-    let in_time = |own: &Predicted| {
-        // Disturbed trials are repeated, so more time may have passed than expected.
-        predictions.within_s.is_none_or(|within_s| began.elapsed().as_secs_f64() + own.expected_s / 2.0 <= within_s)
-    };
+    let until = ends(predictions.within_s, planning);
     let mut end = End::default();
     let mut all = Vec::new();
     for predicted in &predictions.experiments {
         let path = out.join(&predicted.experiment.name);
-        let is_over = path.join("plan.json").exists()
-            && left_of(predicted, &path, on, trusted).is_ok_and(|(_, left)| left.likely_s <= 0.0);
-        let is_to_run = predicted.blocks > 0 && !is_over && !end.interrupted;
-        if is_to_run && !in_time(predicted) {
+        let left_s = || match path.join("plan.json").exists() {
+            true => left_of(predicted, &path, on, trusted).map_or(predicted.expected_s, |(_, left)| left.likely_s),
+            false => predicted.expected_s,
+        };
+        let is_to_run = predicted.blocks > 0 && !end.interrupted && left_s() > 0.0;
+        if is_to_run && !is_in_time(predicted.least_s.min(left_s()), until) {
             end.late += 1;
         } else if is_to_run {
             end.started += 1;
-            let claims = predicted.experiment.claims.len() - predicted.cannot.len();
-            note(&format!(
-                "{} ({} of {runs}): {}, {}, about {}",
-                predicted.experiment.name,
-                end.started,
-                tare_text::count(claims, "claim"),
-                tare_text::count(predicted.blocks, "block"),
-                duration(predicted.expected_s)
-            ));
-            end.interrupted = match experiment(predicted, &path, on, trusted) {
-                Ok(finished) => !finished,
+            announce(predicted, end.started, runs);
+            let options = RunOptions { until, ..RunOptions::of(false, trusted) };
+            end.interrupted = match experiment(predicted, &path, on, &options) {
+                Ok(finished) => {
+                    end.late += usize::from(finished && left_s() > 0.0);
+                    !finished
+                }
                 Err(problem) => {
                     note(&problem.to_string());
                     end.failed.push(problem.exit);
@@ -89,13 +89,35 @@ pub(crate) fn run(predictions: &Predictions, out: &Path, options: &RunOptions) -
     report(predictions, &all, out, options, &end)
 }
 
+/// When the given time is over; none without a limit.
+fn ends(within_s: Option<f64>, planning: Duration) -> Option<Instant> {
+    let left = Duration::try_from_secs_f64(within_s?).ok()?.saturating_sub(planning);
+    Instant::now().checked_add(left)
+}
+
+fn announce(predicted: &Predicted, number: usize, of: usize) {
+    note(&format!(
+        "{} ({number} of {of}): {}, {}, about {}",
+        predicted.experiment.name,
+        tare_text::count(predicted.experiment.claims.len() - predicted.cannot.len(), "claim"),
+        tare_text::count(predicted.blocks, "block"),
+        duration(predicted.expected_s)
+    ));
+}
+
+/// Whether an experiment that takes at least so long can end by then, apart from the error of the estimate.
+fn is_in_time(least_s: f64, until: Option<Instant>) -> bool {
+    let left = |until: Instant| until.saturating_duration_since(Instant::now()).as_secs_f64();
+    until.is_none_or(|until| PLANNED * least_s <= left(until))
+}
+
 /// How the experiments ended.
 #[derive(Default)]
 struct End {
     started: usize,
     /// The exit codes of those that failed.
     failed: Vec<Exit>,
-    /// How many did not start within the time.
+    /// How many did not start, or not end, within the time.
     late: usize,
     interrupted: bool,
 }
@@ -119,7 +141,7 @@ fn report(
     if end.late > 0 {
         let late = tare_text::count(end.late, "experiment");
         let word = quoted_path(out);
-        note(&format!("{late} did not start within the time; resume with: tare reproduce --resume {word}"));
+        note(&format!("{late} did not end within the time; resume with: tare reproduce --resume {word}"));
     }
     if end.interrupted {
         note(&format!("interrupted; resume with: tare reproduce --resume {}", quoted_path(out)));
@@ -195,14 +217,13 @@ fn picture(predictions: &Predictions, all: &[Claimed], out: &Path, trusted: bool
 }
 
 /// Runs the rest of an experiment; returns whether it is complete.
-fn experiment(predicted: &Predicted, path: &Path, on: On<'_>, trusted: bool) -> Result<bool, Problem> {
-    let (study, plan, directory) = match begun_at(path, trusted)? {
+fn experiment(predicted: &Predicted, path: &Path, on: On<'_>, options: &RunOptions) -> Result<bool, Problem> {
+    let (study, plan, directory) = match begun_at(path, options.trusted)? {
         Some(begun) => begun,
-        None => begin(predicted, path, on, trusted)?,
+        None => begin(predicted, path, on, options.trusted)?,
     };
-    let options = RunOptions::of(false, trusted);
     let mut listener = TerminalListener::new(&plan, study.sampling.attempts);
-    let end = execute(&study, &plan, &directory, &options, &mut listener);
+    let end = execute(&study, &plan, &directory, options, &mut listener);
     listener.finish();
     let end = end?;
     if end.done > 0 {

@@ -1,5 +1,6 @@
 //! The options of `tare reproduce`, and the experiments that they select.
 
+use super::predict::Shortest;
 use super::{carry_out, predict, view};
 use crate::cli::execution::{RunOptions, default_out};
 use crate::cli::interrupt::unless_interrupted;
@@ -7,6 +8,7 @@ use crate::cli::output::{self, quoted_path, time};
 use crate::cli::{Exit, Problem, interrupt, read_topology, trust};
 use clap::Args;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 use tare_files::Folder;
 use tare_results::claim::{Experiment, PREDICTIONS, PREDICTIONS_SCHEMA, Predictions};
 use tare_study::claims;
@@ -19,7 +21,7 @@ const LARGEST: u64 = 16 << 20;
 /// A claim is a figure that someone published, with the study that tests it and the range of figures with which it
 /// holds. These are written to the results before the first trial. Each verdict is one line: holds, does not hold, not
 /// decided (and how long that would take), or why it cannot be tested here. Exit codes: 0 done, whether or not claims
-/// hold; 3 no claim can be tested here; 130 interrupted.
+/// hold; 2 no such claim, or too little time to decide any; 3 no claim can be tested here; 130 interrupted.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReproduceArgs {
@@ -93,6 +95,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
         let articles = claims::articles().map_err(|e| Problem::new(Exit::Usage, e))?;
         return view::list(&experiments, &articles, args.json).map(|()| Exit::Done);
     }
+    let begun = Instant::now();
     let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     interrupt::stop()?;
     // Trials run in directories of their own, so that a relative path would not be found.
@@ -103,6 +106,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     let Some(predicted) = unless_interrupted(predict::all(experiments, on, args.within))? else {
         return Ok(Exit::Interrupted);
     };
+    let (shortest, planning) = (predict::too_short(&predicted, args.within, on), begun.elapsed());
     let predictions = Predictions {
         schema: PREDICTIONS_SCHEMA,
         written: tare_results::now(),
@@ -112,12 +116,15 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
         experiments: predicted,
     };
     if args.dry_run {
-        view::planned(&predictions, args.json)?;
+        view::planned(&predictions, shortest.as_ref(), args.json)?;
         return Ok(Exit::Done);
+    }
+    if let Some(shortest) = shortest {
+        return Err(too_short(&shortest));
     }
     // If nothing can be run, there are no results to keep.
     if predictions.experiments.iter().all(|own| own.blocks == 0) {
-        return carry_out::run(&predictions, Path::new(""), &args.options());
+        return carry_out::run(&predictions, Path::new(""), &args.options(), Duration::ZERO);
     }
     let out = args.out.clone().unwrap_or_else(|| default_out("reproduce", &predictions.written));
     let whose = trust::whose(args.trust);
@@ -132,7 +139,14 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     }
     let folder = Folder::open_or_create(&out, whose)?;
     folder.write(PREDICTIONS, output::pretty(&predictions)?.as_bytes())?;
-    carry_out::run(&predictions, &out, &args.options())
+    carry_out::run(&predictions, &out, &args.options(), planning)
+}
+
+fn too_short(Shortest { claim, within_s }: &Shortest) -> Problem {
+    let least = output::duration(*within_s);
+    Problem::new(Exit::Usage, "--within is too short to decide any of these claims")
+        .expected(format!("at least {least}, in which {claim} may be decided"))
+        .advice(format!("begin with: tare reproduce {claim} --within {within_s}s"))
 }
 
 fn resume(path: &Path, args: &ReproduceArgs) -> Result<Exit, Problem> {
@@ -149,7 +163,7 @@ fn resume(path: &Path, args: &ReproduceArgs) -> Result<Exit, Problem> {
     if !carry_out::is_wanted(&predictions, path, &args.options())? {
         return Ok(Exit::Interrupted);
     }
-    carry_out::run(&predictions, path, &args.options())
+    carry_out::run(&predictions, path, &args.options(), Duration::ZERO)
 }
 
 /// Programs in this directory run as this user; by default it is below the working directory.

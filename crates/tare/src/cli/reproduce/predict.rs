@@ -5,6 +5,7 @@ use crate::cli::study_file::planned;
 use crate::cli::{Exit, Problem};
 use std::collections::BTreeMap;
 use std::path::{Component, Path};
+use std::time::Instant;
 use tare_results::claim::{
     Cannot, Claim, Experiment, Measure, PREDICTIONS, PREDICTIONS_SCHEMA, Predicted, Predictions,
 };
@@ -22,6 +23,9 @@ const FEWEST: usize = 4;
 const FEWEST_FOR_SPREADS: usize = 8;
 /// Most blocks of an experiment, however much time is given.
 const MOST: usize = 200;
+
+/// The share of the given time that is planned for: trials may take longer than expected, and results are written.
+pub(crate) const PLANNED: f64 = 0.9;
 
 #[derive(Clone, Copy)]
 pub(crate) struct On<'m> {
@@ -43,16 +47,19 @@ struct Costed {
 /// fewest blocks that can decide something. All of the remaining time is shared among them, in proportion to the blocks
 /// that they have by default.
 pub(crate) fn all(experiments: Vec<Experiment>, on: On<'_>, within_s: Option<f64>) -> Result<Vec<Predicted>, Problem> {
+    let begun = Instant::now();
     let mut costed = experiments.into_iter().map(|e| costed(e, on)).collect::<Result<Vec<_>, _>>()?;
     if let Some(within_s) = within_s {
-        fit(&mut costed, within_s);
+        // Each experiment is planned again when it begins.
+        fit(&mut costed, PLANNED * (within_s - 2.0 * begun.elapsed().as_secs_f64()).max(0.0));
     }
     Ok(costed
         .into_iter()
         .map(|Costed { mut predicted, fixed_s, block_s }| {
             // If left out: the shortest time that the experiment would take; 0 if it cannot be tested.
-            let blocks = predicted.blocks.max(fewest(&predicted.experiment));
-            predicted.expected_s = fixed_s + block_s * blocks as f64;
+            let fewest = fewest(&predicted.experiment);
+            predicted.least_s = fixed_s + block_s * fewest as f64;
+            predicted.expected_s = fixed_s + block_s * predicted.blocks.max(fewest) as f64;
             predicted
         })
         .collect())
@@ -60,7 +67,7 @@ pub(crate) fn all(experiments: Vec<Experiment>, on: On<'_>, within_s: Option<f64
 
 fn costed(experiment: Experiment, on: On<'_>) -> Result<Costed, Problem> {
     let experiment = fitted(experiment, on.machine);
-    let mut predicted = Predicted { blocks: 0, expected_s: 0.0, cannot: BTreeMap::new(), experiment };
+    let mut predicted = Predicted { blocks: 0, expected_s: 0.0, least_s: 0.0, cannot: BTreeMap::new(), experiment };
     let experiment = &predicted.experiment;
     if let Some(why) = missing(experiment, on.machine, on.servers, on.place == Where::Here) {
         predicted.cannot = experiment.claims.iter().map(|claim| (claim.name.clone(), why.clone())).collect();
@@ -84,6 +91,32 @@ fn costed(experiment: Experiment, on: On<'_>) -> Result<Costed, Problem> {
     let fixed_s = (few_s - block_s * FEWEST as f64).max(0.0);
     predicted.blocks = experiment.blocks.max(fewest(experiment));
     Ok(Costed { predicted, fixed_s, block_s })
+}
+
+/// The least time in which a claim can be decided.
+#[derive(Debug)]
+pub(crate) struct Shortest {
+    pub claim: String,
+    /// A time that may be given for it, seconds.
+    pub within_s: f64,
+}
+
+/// If no experiment fits into the given time: the claim of the shortest one that takes least, tested alone. None if no
+/// claim can be tested here.
+pub(crate) fn too_short(predicted: &[Predicted], within_s: Option<f64>, on: On<'_>) -> Option<Shortest> {
+    within_s.filter(|_| predicted.iter().all(|own| own.blocks == 0))?;
+    let is_testable = |own: &&Predicted| own.cannot.len() < own.experiment.claims.len();
+    let first = predicted.iter().filter(is_testable).min_by(|a, b| a.least_s.total_cmp(&b.least_s))?;
+    let alone = |claim: &Claim| {
+        let begun = Instant::now();
+        let experiment = Experiment { claims: vec![claim.clone()], ..first.experiment.clone() };
+        let least_s = plan(&experiment, fewest(&experiment), on).ok()?.1.estimated_s;
+        // Its cost is found by three plans, twice; a second more than that leaves room for a busy machine.
+        let planning_s = 6.0 * begun.elapsed().as_secs_f64();
+        Some(Shortest { claim: claim.name.clone(), within_s: (least_s / PLANNED + planning_s + 1.0).ceil() })
+    };
+    let all = testable(&first.experiment, &first.cannot).claims;
+    all.iter().filter_map(alone).min_by(|a, b| a.within_s.total_cmp(&b.within_s))
 }
 
 /// Fewest blocks that can decide something about the claims of an experiment.
@@ -180,7 +213,8 @@ mod tests {
         let all = tare_study::claims::all().unwrap();
         let mut experiment = tare_study::claims::chosen(&all, "far-client").unwrap().remove(0);
         experiment.blocks = wanted;
-        let predicted = Predicted { experiment, blocks: wanted, expected_s: 0.0, cannot: BTreeMap::new() };
+        let predicted =
+            Predicted { experiment, blocks: wanted, expected_s: 0.0, least_s: 0.0, cannot: BTreeMap::new() };
         Costed { predicted, fixed_s, block_s }
     }
 

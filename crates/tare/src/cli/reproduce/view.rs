@@ -1,5 +1,6 @@
 //! Prints claims and verdicts as text and as JSON.
 
+use super::predict::Shortest;
 use crate::cli::Problem;
 use crate::cli::output::{self, duration};
 use serde::Serialize;
@@ -105,7 +106,7 @@ fn heading_of(experiment: &Experiment, articles: &BTreeMap<String, String>) -> S
 }
 
 /// Prints what would be run, and how long it would take.
-pub(crate) fn planned(predictions: &Predictions, json: bool) -> Result<(), Problem> {
+pub(crate) fn planned(predictions: &Predictions, shortest: Option<&Shortest>, json: bool) -> Result<(), Problem> {
     let runs = || predictions.experiments.iter().filter(|own| own.blocks > 0);
     let expected_s: f64 = runs().map(|own| own.expected_s).sum();
     let found = |own: &Predicted, claim: &Claim| own.cannot.get(&claim.name).cloned().map(Reproduced::CannotBeTested);
@@ -124,9 +125,13 @@ pub(crate) fn planned(predictions: &Predictions, json: bool) -> Result<(), Probl
     let all: usize = predictions.experiments.iter().map(|own| own.experiment.claims.len()).sum();
     let tested: usize = runs().map(|own| testable(own).len()).sum();
     let (all, time) = (tare_text::count(all, "claim"), duration(expected_s));
-    let mut text = match runs().count() {
-        0 => format!("none of {all} can be run here\n"),
-        runs => format!("{tested} of {all} in {}; about {time}\n\n", tare_text::count(runs, "experiment")),
+    let mut text = match (runs().count(), shortest) {
+        (0, Some(Shortest { claim, within_s })) => {
+            let least = duration(*within_s);
+            format!("none of {all} can be decided in this time; {claim} may be in {least}, if it is tested alone\n\n")
+        }
+        (0, None) => format!("none of {all} can be run here\n"),
+        (runs, _) => format!("{tested} of {all} in {}; about {time}\n\n", tare_text::count(runs, "experiment")),
     };
     for own in runs() {
         let blocks = tare_text::count(own.blocks, "block");

@@ -2,7 +2,7 @@
 //! errors by class.
 
 use crate::engines::support::run_on;
-use crate::support::{World, json, trials};
+use crate::support::{World, json, one_line, trials};
 use tare_engine::{Engine, Mariadb, Postgresql, Sqlite};
 
 const FILE: &str = "errors = \"count\"\n\
@@ -196,7 +196,9 @@ fn insert_benchmark_runs_on(engine: &dyn Engine) {
     assert!(written > 0.0, "{}: {sample}", engine.name());
     assert!(metric("elapsed_s_of_l_x".to_owned()) > 0.0);
     let shown = world.exits(0, &["show", "results"]).0;
-    let steps: Vec<&str> = shown.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(one_line(&shown).contains("10 steps, in "), "{shown}");
+    let table = shown.lines().skip_while(|line| !line.starts_with("steps (means over trials"));
+    let steps: Vec<&str> = table.filter_map(|line| line.split_whitespace().next()).collect();
     let at = |step: &str| steps.iter().position(|word| *word == step).unwrap_or_else(|| panic!("{step}: {shown}"));
     assert!(at("l_i0") < at("l_x") && at("l_x") < at("l_i1") && at("qr1000") < at("qp1000"), "{shown}");
     world.assert_clean();

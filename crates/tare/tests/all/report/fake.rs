@@ -196,7 +196,10 @@ fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, 
                 sample,
                 started_at: started_at(2 + sample * 10),
                 elapsed_s: 10.0,
-                metrics: metrics(tps, noise),
+                metrics: match study.name {
+                    "insert-benchmark" => metrics_of_steps(tps),
+                    _ => metrics(tps, noise),
+                },
                 covariates: BTreeMap::from([("steal_fraction".into(), 0.0004 * (1.0 + 0.3 * noise.normal()).abs())]),
                 threads: threads(fake.cpus[mode], noise),
                 ..SampleRecord::default()
@@ -223,6 +226,22 @@ fn record(study: &Study, fake: &Fake, trial: usize, block: usize, attempt: u32, 
         samples,
         ..TrialRecord::default()
     }
+}
+
+/// Of the first and the last steps of the insert benchmark.
+fn metrics_of_steps(tps: f64) -> BTreeMap<String, f64> {
+    let of = |name: &str, value: f64| (name.to_owned(), value);
+    BTreeMap::from([
+        of("begin_s_of_l_i0", 0.0),
+        of("begin_s_of_l_x", 9.0),
+        of("begin_s_of_l_i1", 12.0),
+        of("begin_s_of_qp1000", 30.0),
+        of("rows_per_s_of_l_i0_insert", 5.0 * tps),
+        of("elapsed_s_of_l_x", 60_000.0 / tps),
+        of("rows_per_s_of_l_i1_insert", tps),
+        of("rows_per_s_of_l_i1_delete", tps),
+        of("queries_per_s_of_qp1000_query", tps / 2.0),
+    ])
 }
 
 fn metrics(tps: f64, noise: &mut Draws) -> BTreeMap<String, f64> {
@@ -304,7 +323,9 @@ pub fn disturb(dir: &Path, hit: &dyn Fn(u64) -> bool, scale: f64) {
         if hit(record["trial"].as_u64().unwrap()) {
             record["reason"] = "counted although disturbed, for no attempt is left: stress (77) took 76%".into();
             for sample in record["samples"].as_array_mut().unwrap() {
-                sample["metrics"]["tps"] = (sample["metrics"]["tps"].as_f64().unwrap() * scale).into();
+                if let Some(tps) = sample["metrics"]["tps"].as_f64() {
+                    sample["metrics"]["tps"] = (tps * scale).into();
+                }
             }
         }
     });

@@ -84,6 +84,8 @@ fn shapes(question: &Question) -> &'static [&'static str] {
             "the conditions differ ",
             "no difference of throughput is shown",
             "difference is shown on any",
+            "shown to move the rates of 3 steps on average",
+            " moved the rates of 3 steps on average ",
         ],
     }
 }

@@ -5,6 +5,7 @@ use crate::support::{QUIET, World, json, one_line, trials};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Instant;
 use tare_findings::reproduce::{Reproduced, of_results};
 use tare_results::Results;
 use tare_results::claim::{Claim, Experiment, Measure, PREDICTIONS_SCHEMA, Predicted, Predictions, Published};
@@ -209,21 +210,21 @@ fn an_experiment_that_cannot_start_is_exit_3_if_no_other_did() {
         .collect();
     let levels = |threads: &str| [("threads".to_owned(), threads.to_owned())].into();
     (experiment.claims[0].a, experiment.claims[0].b) = (levels("1"), Some(levels("2")));
-    let predicted = Predicted { experiment, blocks: 2, expected_s: 10.0, cannot: [].into() };
-    write(&world, "full", predicted);
+    let predicted = Predicted { experiment, blocks: 2, expected_s: 10.0, least_s: 0.0, cannot: [].into() };
+    write(&world, "full", None, predicted);
     let (out, err) = world.exits(3, &["reproduce", "--resume", "full", "--yes"]);
     assert!(err.contains("of disk") || err.contains("of memory"), "{err}");
     assert!(one_line(&out).contains("utf8mb4-points not decided"), "{out}");
 }
 
 /// Predictions of one experiment, as if they had been written before a run that is resumed.
-fn write(world: &World, folder: &str, predicted: Predicted) {
+fn write(world: &World, folder: &str, within_s: Option<f64>, predicted: Predicted) {
     let predictions = Predictions {
         schema: PREDICTIONS_SCHEMA,
         written: "2026-01-01T00:00:00Z".to_owned(),
         tare: "0".to_owned(),
         servers: "servers".into(),
-        within_s: None,
+        within_s,
         experiments: vec![predicted],
     };
     std::fs::create_dir(world.path(folder)).unwrap();
@@ -250,17 +251,46 @@ fn a_missing_server_prevents_only_the_tests_of_its_own_claims() {
 }
 
 #[test]
-fn claims_without_time_report_what_they_need_and_untestable_ones_leave_no_folder() {
+fn a_time_that_decides_nothing_is_refused_with_the_shortest_that_does() {
     let world = World::new();
-    let short = ["reproduce", "fuzzy-loss", "--within", "0.1s", "--out", "none"];
-    for (words, code, row) in [
-        (&short[..], 0, "fuzzy-loss not decided 2.93e-7 not run, needs about "),
-        (&["reproduce", "sqlite-cte", "--out", "none"][..], 3, "sqlite-cte not testable 11.30x the query and"),
-    ] {
-        let (out, err) = world.exits(code, words);
-        assert!(one_line(&out).contains(row), "{out}");
-        assert!(!world.path("none").exists() && !err.contains("results:"), "{err}");
-    }
+    let (out, err) = world.exits(2, &["reproduce", "--within", "1s", "--out", "none"]);
+    assert!(out.is_empty() && !world.path("none").exists(), "{out}");
+    let command = err.lines().find_map(|line| line.split_once("begin with: tare ")).expect(&err).1;
+    let words: Vec<&str> = command.split(' ').collect();
+    let [_, claim, _, least] = words[..] else { panic!("{err}") };
+    assert!(err.contains(&format!("in which {claim} may be decided")), "{err}");
+    let document = json(&world.exits(0, &[&words[..], &["--dry-run", "--json"]].concat()).0);
+    assert!(document["claims"][0]["blocks"].as_u64().unwrap() >= 4, "{document}");
+    assert!(document["expected_s"].as_f64().unwrap() <= least.trim_end_matches('s').parse().unwrap(), "{document}");
+    let (out, _) = world.exits(0, &["reproduce", "C", "--within", "0.1s", "--dry-run"]);
+    let first = out.lines().next().unwrap();
+    assert!(first.contains("can be decided in this time; ") && first.contains(" may be in "), "{out}");
+}
+
+/// 200 blocks take more than a minute; the fewest of them would do in the given time.
+#[test]
+fn no_trial_starts_that_cannot_end_in_the_given_time() {
+    let world = World::new();
+    let experiment = chosen(&all().unwrap(), "a-page-a-counter").unwrap().remove(0);
+    let predicted = Predicted { experiment, blocks: 200, expected_s: 3.0, least_s: 1.0, cannot: [].into() };
+    write(&world, "short", Some(3.0), predicted);
+    let begun = Instant::now();
+    let (out, err) = world.exits(0, &["reproduce", "--resume", "short", "--yes"]);
+    let took_s = begun.elapsed().as_secs_f64();
+    let ran = trials(&world.path("short/counters-per-node")).len();
+    assert!(took_s < 20.0 && ran < 200, "{took_s} s, {ran} trials");
+    let notes =
+        ["out of time: ", "1 experiment did not end within the time; resume with: tare reproduce --resume short"];
+    assert!(notes.iter().all(|words| err.contains(words)), "{err}");
+    assert!(one_line(&out).contains("a-page-a-counter holds 4096 "), "{out}");
+}
+
+#[test]
+fn untestable_claims_leave_no_folder() {
+    let world = World::new();
+    let (out, err) = world.exits(3, &["reproduce", "sqlite-cte", "--out", "none"]);
+    assert!(one_line(&out).contains("sqlite-cte not testable 11.30x the query and"), "{out}");
+    assert!(!world.path("none").exists() && !err.contains("results:"), "{err}");
     let (out, _) = world.exits(0, &["reproduce", "--dry-run", "--topology", "node:1 core:2 pu:1"]);
     assert!(out.lines().next().unwrap().contains(" claims in ") && out.lines().count() < 40, "{out}");
     let reason = out.lines().find(|line| line.starts_with("  needs 2 NUMA nodes, has 1: ")).expect(&out);
@@ -340,8 +370,8 @@ fn a_claim_on_a_read_only_load_is_tested_in_turns_against_b_and_itself() {
     claim.a = [("workload".to_owned(), "point_select".to_owned())].into();
     claim.b = Some([("workload".to_owned(), "read_only".to_owned())].into());
     let name = experiment.name.clone();
-    let predicted = Predicted { experiment, blocks: 2, expected_s: 10.0, cannot: [].into() };
-    write(&world, "turns", predicted);
+    let predicted = Predicted { experiment, blocks: 2, expected_s: 10.0, least_s: 0.0, cannot: [].into() };
+    write(&world, "turns", None, predicted);
     let (out, _) = world.exits(0, &["reproduce", "--resume", "turns", "--json"]);
     let verdict = json(&out)["claims"][0]["verdict"].clone();
     let path = world.path("turns").join(name);
