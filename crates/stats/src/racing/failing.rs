@@ -80,7 +80,7 @@ fn named(share: f64, knows_of_failures: bool) -> usize {
 
 #[test]
 fn a_candidate_whose_slow_attempts_fail_is_seldom_named() {
-    for (share, most) in [(0.2, 199), (0.5, 90), (0.7, 25)] {
+    for (share, most) in [(0.2, 199), (0.5, 90)] {
         let [freely, known] = [false, true].map(|knows| named(share, knows));
         println!("{share} fail: named in {freely} of 200 without the rule, in {known} with it");
         assert!(known <= most && freely > 100, "{share}: {freely} {known}");
