@@ -153,8 +153,7 @@ impl Find {
         if conditions.len() != rule.candidates.len() {
             return None;
         }
-        let higher = laps.is_higher_better();
-        let tail = Laps::of(plan, &rule, records, Some(TAIL));
+        let (higher, tail) = (laps.is_higher_better(), Laps::of(plan, &rule, records, Some(TAIL)));
         let named = standing.leader.filter(|_| standing.decided);
         let candidate = |(i, condition): (usize, &&PlannedCondition)| {
             let (fate, after) = match standing.ended[i] {

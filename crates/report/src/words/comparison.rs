@@ -195,12 +195,7 @@ pub(crate) fn note(found: &Note) -> String {
         Note::NothingDone { side, condition, metric, failed } => {
             format!("{side}, {condition}: {}", nothing_done(metric, *failed))
         }
-        Note::Lost { side, condition, lost } => format!(
-            "{side}, {condition}: no attempt at {} of {} gave a result; the rest is compared, and no gate can pass on \
-             it",
-            lost.lost,
-            count(lost.trials, "trial")
-        ),
+        Note::Lost { side, condition, lost } => format!("{side}, {condition}: {}", lost_trials(lost)),
         Note::Unfinished { side, missing, planned } => not_run(side, *missing, *planned),
         Note::FailsMore(losses) => fails_more_by_test(losses),
         Note::Sessions { first, others, joined_by } => format!(
@@ -246,6 +241,11 @@ pub(crate) fn note(found: &Note) -> String {
             word(*verdict)
         ),
     }
+}
+
+fn lost_trials(lost: &Lost) -> String {
+    let trials = count(lost.trials, "trial");
+    format!("no attempt at {} of {trials} gave a result; the rest is compared, and no gate can pass on it", lost.lost)
 }
 
 /// Why trials count as failed that have values.
