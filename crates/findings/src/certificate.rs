@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use tare_results::Results;
 use tare_results::pairs::{Measured, Pairs};
 use tare_results::schema::{Plan, Settle, TrialRecord};
-use tare_stats::Estimate;
 use tare_stats::counts::Count;
-use tare_stats::sequential::{Comparison, Fit, Pair, Question, Rule, Verdict, comparisons, resolution};
+use tare_stats::ratio::Rounding;
+use tare_stats::sequential::{Comparison, Fit, Pair, Question, Rule, Verdict, comparisons, fit_rounded, resolution};
+use tare_stats::{Estimate, Interval};
 use tare_topology::Fingerprint;
 
 /// Confidence level of intervals and of the bound of a rate.
@@ -119,9 +120,13 @@ impl Against {
     fn of(twin: Twin, rule: &Settle, found: &Pairs, pairs: &[Pair]) -> Option<Self> {
         let alarms = |by: Rule| -> Option<Alarms> {
             let question = Question { minimum_effect: rule.minimum_effect, alpha: rule.alpha, rule: by };
-            Some(Alarms::of(&comparisons(pairs, &question).ok()?))
+            Some(Alarms::of(&comparisons(pairs, &question, found.hidden).ok()?))
         };
-        let fit = Fit::of(pairs).ok().flatten();
+        let fit = fit_rounded(pairs, found.hidden).ok().flatten();
+        let widened = |ratio: Estimate| {
+            let slack = found.hidden.slack.exp();
+            Estimate { ci: ratio.ci.map(|ci| Interval { low: ci.low / slack, high: ci.high * slack }), ..ratio }
+        };
         let confidence = if twin == Twin::Same { CONFIDENCE } else { CONFIDENCE_OF_TWINS };
         Some(Self {
             twin,
@@ -131,7 +136,7 @@ impl Against {
             elapsed_s: found.elapsed_s,
             looks: alarms(Rule::Looks)?,
             anytime: alarms(Rule::Anytime)?,
-            ratio: fit.map(|fit| Ratio::of(fit.ratio(confidence))),
+            ratio: fit.map(|fit| Ratio::of(widened(fit.ratio(confidence)))),
             slot: fit.and_then(|fit| fit.place_ratio(CONFIDENCE)).map(Ratio::of),
             pair_sd: fit.map(|fit| fit.sd),
         })
@@ -147,6 +152,8 @@ pub struct Found {
     /// Whether the samples of its pairs alternated.
     pub by_turns: bool,
     pairs: Vec<Pair>,
+    /// What rounding hides of a pair.
+    hidden: Rounding,
 }
 
 impl Found {
@@ -156,11 +163,12 @@ impl Found {
         let found = Pairs::of(plan, rule, records);
         let pairs: Vec<Pair> = found.measured.iter().map(Measured::pair).collect();
         let against = Against::of(twin, rule, &found, &pairs).filter(|_| !pairs.is_empty())?;
-        Some(Self { against, metric: found.metric, by_turns: plan.turns.is_some(), pairs })
+        Some(Self { against, metric: found.metric, by_turns: plan.turns.is_some(), pairs, hidden: found.hidden })
     }
 
     pub fn left_out(twin: Twin, reason: String) -> Self {
-        Self { against: Against::left_out(twin, reason), metric: None, by_turns: false, pairs: Vec::new() }
+        let against = Against::left_out(twin, reason);
+        Self { against, metric: None, by_turns: false, pairs: Vec::new(), hidden: Rounding::default() }
     }
 }
 
@@ -197,7 +205,7 @@ pub struct Certificate {
 impl Certificate {
     /// What each budget can detect, at the spread of these pairs around the mean and place effect of their own twin.
     pub fn decides(found: &[Found]) -> Vec<Decides> {
-        let fits = found.iter().filter_map(|found| Fit::of(&found.pairs).ok().flatten());
+        let fits = found.iter().filter_map(|found| fit_rounded(&found.pairs, found.hidden).ok().flatten());
         let (df, squares) =
             fits.fold((0.0, 0.0), |(df, squares), fit| (df + fit.df, squares + fit.df * fit.sd.powi(2)));
         let (pairs, elapsed_s) = found.iter().fold((0, 0.0), |(n, s), Found { against, .. }| {
@@ -217,7 +225,10 @@ impl Certificate {
         };
         let of = |minutes: u32| {
             let pairs = (f64::from(minutes) * 60.0 / (elapsed_s / pairs as f64)) as usize;
-            Decides { minutes, pairs, change: resolution(&fit, pairs, ALPHA) }
+            // More pairs do not show what rounding hides.
+            let slack = found.iter().map(|found| found.hidden.slack).fold(0.0, f64::max);
+            let change = resolution(&fit, pairs, ALPHA).map(|change| (change.ln_1p() + slack).exp_m1());
+            Decides { minutes, pairs, change }
         };
         BUDGETS_MIN.into_iter().map(of).collect()
     }

@@ -147,15 +147,17 @@ fn what_a_budget_decides_comes_from_the_spread_around_each_twins_own_mean() {
     let pairs = |mean: f64| -> Vec<Pair> {
         (0..40).map(|i| Pair { log_ratio: mean + if i % 4 < 2 { 0.01 } else { -0.01 }, b_first: i % 2 == 0 }).collect()
     };
-    let of = |means: &[f64]| {
+    let rounded = |means: &[f64], slack: f64| {
         let own = |mean: &f64| Found {
             against: against(Twin::Copy, alarms(0, 1), (1.0, 0.9, 1.1)),
             metric: None,
             by_turns: false,
             pairs: pairs(*mean),
+            hidden: Rounding { error: 0.0, slack },
         };
         Certificate::decides(&means.iter().map(own).collect::<Vec<_>>())
     };
+    let of = |means: &[f64]| rounded(means, 0.0);
     let (one, two) = (of(&[0.0]), of(&[0.0, 0.1]));
     // 10 s per pair: 60 pairs in 10 minutes.
     assert_eq!(one.iter().map(|one| (one.minutes, one.pairs)).collect::<Vec<_>>(), [(10, 60), (30, 180), (60, 360)]);
@@ -163,4 +165,23 @@ fn what_a_budget_decides_comes_from_the_spread_around_each_twins_own_mean() {
         assert!((one.change.unwrap() / two.change.unwrap() - 1.0).abs() < 0.05, "{one:?} {two:?}");
     }
     assert!(one[2].change.unwrap() < one[0].change.unwrap());
+    assert!(rounded(&[0.0], 0.05)[2].change.unwrap() > 0.05, "more pairs do not show what rounding hides");
+}
+
+/// Programs that print `0.12` and `0.13`, in either order, of which no comparison is right or wrong.
+#[test]
+fn what_rounding_hides_is_no_false_alarm() {
+    let sides = ["a", "b"].map(str::to_owned);
+    let rule = Settle { minimum_effect: 0.02, ..Settle::between(sides, Rule::Looks, 1) };
+    let plan = Plan { settle: Some(rule.clone()), ..Plan::default() };
+    let pairs: Vec<Pair> = (0..12).map(|i| Pair { log_ratio: (0.13_f64 / 0.12).ln(), b_first: i % 2 == 0 }).collect();
+    let alarms = |hidden: Rounding| {
+        let mut found = Pairs::of(&plan, &rule, &[]);
+        found.hidden = hidden;
+        let against = Against::of(Twin::Copy, &rule, &found, &pairs).unwrap();
+        (against.looks.false_alarms, against.ratio.unwrap().excludes_1())
+    };
+    let freely = alarms(Rounding::default());
+    assert!(freely.0 > 0 && freely.1, "{freely:?}");
+    assert_eq!(alarms(Rounding { error: 0.03, slack: 0.081 }), (0, false));
 }

@@ -101,14 +101,9 @@ impl<'a> ConditionTrials<'a> {
         self.ok.iter().map(|trial| trial.values(metric)).filter(|samples| !samples.is_empty()).collect()
     }
 
-    /// The values that represent each trial: its samples, or, for a percentile computed over all its transactions,
-    /// that single value.
+    /// The values that represent each trial ([`TrialRecord::representing`]).
     pub(crate) fn of_trials(&self, metric: &str) -> Vec<Vec<f64>> {
-        let of = |trial: &&TrialRecord| match trial.of_all_samples.get(metric) {
-            Some(merged) => vec![*merged],
-            None => trial.values(metric),
-        };
-        self.ok.iter().map(of).filter(|samples| !samples.is_empty()).collect()
+        self.ok.iter().map(|trial| trial.representing(metric)).filter(|samples| !samples.is_empty()).collect()
     }
 
     pub fn with(&self, metric: &str) -> Vec<(&'a TrialRecord, f64)> {

@@ -41,6 +41,11 @@ pub struct Candidate {
     pub disturbed: usize,
     /// Whether it was disturbed alone more often than the leader was alone, so that nothing is claimed against it.
     pub disturbed_alone: bool,
+    /// Its trials in which an attempt failed, also those that gave a result when they were repeated.
+    pub with_failed_attempts: usize,
+    /// Whether it alone failed more often than the leader alone or, of the leader, than another candidate that remains:
+    /// its other trials may be a selection of the fast ones, so that nothing is claimed in its favour.
+    pub fails_more: bool,
     /// Geometric mean of the metric over its undisturbed trials, or over all if there are none, in the metric's unit.
     pub value: Option<f64>,
     /// Candidate / leader, over the blocks in which neither of the two was disturbed alone. If there are none, over
@@ -76,6 +81,8 @@ pub struct Tail {
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Open {
+    /// The leader failed alone more often than another candidate that remains.
+    FailsMore,
     /// The other remaining candidates are disturbed; compared with all undisturbed ones, the leader is within the
     /// minimum effect of the best.
     BestOfOthers,
@@ -146,8 +153,7 @@ impl Find {
         if conditions.len() != rule.candidates.len() {
             return None;
         }
-        let higher = laps.is_higher_better();
-        let tail = Laps::of(plan, &rule, records, Some(TAIL));
+        let (higher, tail) = (laps.is_higher_better(), Laps::of(plan, &rule, records, Some(TAIL)));
         let named = standing.leader.filter(|_| standing.decided);
         let candidate = |(i, condition): (usize, &&PlannedCondition)| {
             let (fate, after) = match standing.ended[i] {
@@ -166,6 +172,8 @@ impl Find {
                 trials: laps.blocks.iter().filter(|block| block[i].is_some()).count(),
                 disturbed: laps.marked.iter().filter(|block| block[i]).count(),
                 disturbed_alone: standing.disturbed_alone[i],
+                with_failed_attempts: laps.failed.iter().filter(|block| block[i]).count(),
+                fails_more: standing.fails_more[i],
                 ratio: standing.ratios[i]
                     .map(|of| Estimate { value: turned(of.value), ci: of.ci.map(|ci| ci.map(turned)) }),
                 value: laps.mean_of(i),
@@ -205,6 +213,11 @@ impl Find {
         self.candidates.iter().filter(|candidate| candidate.disturbed_alone)
     }
 
+    /// Candidates with results that failed more often: see [`Candidate::fails_more`].
+    pub fn failing_more(&self) -> impl Iterator<Item = &Candidate> {
+        self.candidates.iter().filter(|candidate| candidate.fails_more && candidate.fate != Fate::Lost)
+    }
+
     /// The bound of [`Find::behind`] if it is informative: after two blocks it may be as large as a billion.
     pub fn known_behind(&self) -> Option<f64> {
         self.behind.filter(|ratio| *ratio < 10.0)
@@ -213,6 +226,9 @@ impl Find {
     /// Why the race is undecided, as far as that is known.
     pub fn open(&self) -> Option<Open> {
         let (ahead, behind) = (self.leader.filter(|_| !self.decided)?, self.known_behind());
+        if self.candidates.get(ahead).is_some_and(|leader| leader.fails_more) {
+            return Some(Open::FailsMore);
+        }
         let is_other = |(i, candidate): &(usize, &Candidate)| *i != ahead && candidate.fate == Fate::Left;
         let mut others = self.candidates.iter().enumerate().filter(is_other).map(|(_, other)| other);
         let within = behind.is_some_and(|ratio| ratio <= 1.0 + self.rule.minimum_effect);

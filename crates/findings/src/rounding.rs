@@ -1,18 +1,10 @@
-//! To which digit values were rounded, and what that hides of trials: from their samples, because the mean of rounded
-//! samples has more digits.
+//! What rounding hides of the trials of conditions: from their samples, because the mean of rounded samples has more
+//! digits.
 
 use super::collect::ConditionTrials;
-use tare_results::latencies::percentile;
+use tare_results::rounding;
 use tare_stats::descriptive;
 use tare_stats::ratio::Rounding;
-
-/// Resolution of the histograms from which percentiles are computed, as a part of the value.
-const HISTOGRAM: f64 = 1e-3;
-
-/// The resolution of a percentile in its histogram; none for other metrics.
-pub(super) fn of_histogram(metric: &str, values: &[f64]) -> Option<f64> {
-    percentile(metric).and_then(|_| descriptive::median(values)).map(|usual| usual.abs() * HISTOGRAM)
-}
 
 /// What rounding hides of a metric in the trials of each of these conditions, whose samples are rounded alike.
 pub(super) fn of<'c, 'r: 'c>(
@@ -20,8 +12,7 @@ pub(super) fn of<'c, 'r: 'c>(
     metric: &str,
 ) -> Vec<Rounding> {
     let samples: Vec<Vec<Vec<f64>>> = conditions.into_iter().map(|own| own.of_trials(metric)).collect();
-    let all: Vec<f64> = samples.iter().flatten().flatten().copied().collect();
-    Rounding::alike(&samples, of_histogram(metric, &all).unwrap_or(0.0))
+    rounding::of_sides(metric, &samples)
 }
 
 pub(super) fn of_sides([a, b]: [&ConditionTrials<'_>; 2], metric: &str) -> [Rounding; 2] {

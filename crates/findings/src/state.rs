@@ -6,6 +6,7 @@
 //! been v / (1 - t) without them, and a time v would have been v (1 - t). No arrangement of the same CPU time has a
 //! larger effect, apart from cache misses that it causes.
 
+use std::collections::BTreeMap;
 use tare_results::covariate::unbounded;
 use tare_results::metric::{self, Better};
 use tare_results::schema::{Outcome, SampleRecord, TrialRecord};
@@ -63,6 +64,17 @@ fn unusable(trial: &TrialRecord) -> Option<Failure> {
         let nothing = described.is_primary() && described.better == Better::Higher;
         nothing.then(|| Failure::Nothing { metric: name.to_owned(), sample, value })
     })
+}
+
+/// The metrics of which nothing was done, each with the number of these failed trials that it failed, by name.
+pub fn nothing_done<'t>(failed: impl IntoIterator<Item = &'t TrialRecord>) -> BTreeMap<String, usize> {
+    let mut trials = BTreeMap::new();
+    for trial in failed {
+        if let State::Failed(Failure::Nothing { metric, .. }) = of(trial) {
+            *trials.entry(metric).or_default() += 1;
+        }
+    }
+    trials
 }
 
 /// Upper bound of the share of a sample's time, from 0 to 1, in which others ran on the benchmark's CPUs; none if it
@@ -155,5 +167,7 @@ mod tests {
         let mut lower = trial(Outcome::Ok, None, 10.0);
         lower.samples[0].metrics.insert("loss".into(), 0.0);
         assert_eq!(of(&lower), State::Clean, "0 is a valid loss");
+        let all = [trial(Outcome::Ok, None, 0.0), trial(Outcome::Ok, None, -1.0), trial(Outcome::Failed, None, 1.0)];
+        assert_eq!(nothing_done(all.iter().chain([&lower])), [(metric(), 2)].into());
     }
 }

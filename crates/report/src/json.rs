@@ -120,6 +120,7 @@ pub fn find(find: &Find, plan: &Plan) -> impl Serialize {
             ratio: Ratio::of(ratio),
         }),
         paste: condition.map(paste).unwrap_or_default(),
+        stop: find.stop,
         stopped: words::find::stopped(find),
         sessions: find.rule.sessions,
     }
@@ -128,6 +129,8 @@ pub fn find(find: &Find, plan: &Plan) -> impl Serialize {
 /// The output of `tare history --json`; its fields are stable, because scripts depend on them.
 pub fn history(found: &History) -> impl Serialize {
     object! {
+        text: words::history_sentence(found),
+        minimum_effect: found.minimum_effect,
         by_time: found.by_time,
         without_result: &found.without,
         metrics: found.lines.iter().map(line).collect::<Vec<_>>(),
@@ -187,6 +190,7 @@ fn line(line: &MetricHistory) -> impl Serialize {
             p: drift.p_value,
         }),
         tested: line.not_tested.is_none(),
+        not_tested: line.not_tested,
     }
 }
 

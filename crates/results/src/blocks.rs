@@ -6,7 +6,6 @@ use crate::metric;
 use crate::schema::{Outcome, TrialRecord};
 use std::collections::BTreeSet;
 use tare_stats::descriptive::mean;
-use tare_stats::ratio::Rounding;
 
 /// Minimum overlap of alternating samples, as a share of their time: the last sample of one side ends after that of the
 /// other.
@@ -47,21 +46,31 @@ pub(crate) fn value(record: &TrialRecord, metric: Option<&str>) -> Option<f64> {
     metric.filter(|_| record.outcome == Outcome::Ok).and_then(|metric| value_of(record, metric))
 }
 
-/// The value of the metric or, without such a metric, of the covariate; only values above 0.
-pub(crate) fn value_of(record: &TrialRecord, name: &str) -> Option<f64> {
-    let merged = record.of_all_samples.get(name).copied();
-    let covariate = || {
-        let readings: Option<Vec<f64>> = record.samples.iter().map(|s| s.covariates.get(name).copied()).collect();
-        mean(&readings?)
-    };
-    let value = merged.or_else(|| mean(&record.values(name))).or_else(covariate);
-    value.filter(|value| value.is_finite() && *value > 0.0)
+/// The values that represent the trial: of the metric or, without such a metric, of the covariate.
+pub(crate) fn representing(record: &TrialRecord, name: &str) -> Vec<f64> {
+    let own = record.representing(name);
+    let readings = || record.samples.iter().map(|s| s.covariates.get(name).copied()).collect::<Option<Vec<f64>>>();
+    if own.is_empty() { readings().unwrap_or_default() } else { own }
 }
 
-/// What rounding hides of the logarithm of each side's values, from the samples of its trials.
-pub(crate) fn hidden(sides: &[Vec<Vec<f64>>]) -> Vec<Rounding> {
-    let of = |(own, trials): (Rounding, &Vec<Vec<f64>>)| own.relative(mean(&trials.concat()));
-    Rounding::alike(sides, 0.0).into_iter().zip(sides).map(of).collect()
+/// Their mean; only values above 0.
+pub(crate) fn value_of(record: &TrialRecord, name: &str) -> Option<f64> {
+    mean(&representing(record, name)).filter(|value| value.is_finite() && *value > 0.0)
+}
+
+/// Trials with an attempt that failed: also those that gave a result when they were repeated, because the attempt that
+/// succeeded after one that failed may be a selection as well.
+pub(crate) struct Failures(BTreeSet<usize>);
+
+impl Failures {
+    pub fn of(records: &[TrialRecord]) -> Self {
+        Self(records.iter().filter(|record| record.outcome == Outcome::Failed).map(|record| record.trial).collect())
+    }
+
+    /// Whether a trial, by its last record, failed at least once or has no value.
+    pub fn has(&self, last: &TrialRecord, metric: Option<&str>) -> bool {
+        value(last, metric).is_none() || self.0.contains(&last.trial)
+    }
 }
 
 /// Whether the samples of two trials alternated, so that neither ran alone.

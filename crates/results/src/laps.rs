@@ -1,8 +1,9 @@
 //! Trials of many conditions as a race: in each block, every condition still in the race runs once.
 
-use crate::blocks::{alike, headline, hidden, ran_two_programs, spent_s, value};
+use crate::blocks::{Failures, alike, headline, ran_two_programs, representing, spent_s, value};
 use crate::looks::is_open;
 use crate::metric::{self, Better};
+use crate::rounding;
 use crate::schema::{Plan, Race, TrialRecord};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +23,8 @@ pub struct Laps {
     /// For the same blocks, by candidate: whether its trial counts although it was disturbed, by the share of the time
     /// that was taken from it.
     pub marked: Vec<Vec<bool>>,
+    /// For the same blocks, by candidate: whether an attempt of its trial failed, also if another one gave the value.
+    pub failed: Vec<Vec<bool>>,
     /// For the same blocks, by candidate: the server of its trial, identified by the index of that server's first
     /// record.
     pub servers: Vec<Vec<usize>>,
@@ -57,6 +60,8 @@ pub enum RaceStop {
     Budget,
     /// No candidate with values is left.
     NoneLeft,
+    /// The leader alone failed more often than by chance, and would be the result otherwise.
+    FailsMore,
     /// A candidate ran two programs.
     Replaced,
 }
@@ -71,29 +76,31 @@ impl Laps {
         let elapsed_s = spent_s(records.iter());
         let is_warm = |record: &&TrialRecord| record.lifetime.as_ref().is_some_and(|lifetime| lifetime.place > 0);
         let warm = (spent_s(records.iter().filter(is_warm)), records.iter().filter(is_warm).count());
-        let servers = servers(records);
+        let (servers, failures) = (servers(records), Failures::of(records));
         let mut laps = Self { metric, elapsed_s, warm, open: is_open(plan, records), ..Self::default() };
         laps.replaced = race.candidates.iter().position(|own| ran_two_programs(records, |name| name == own));
-        let sign = laps.sign();
+        let (sign, name) = (laps.sign(), laps.metric.clone().unwrap_or_default());
         let mut samples = vec![Vec::new(); race.candidates.len()];
         for planned in plan.blocks().into_values() {
-            let (mut block, mut marked) = (vec![None; race.candidates.len()], vec![false; race.candidates.len()]);
-            let mut of_block: Vec<usize> = vec![usize::MAX; race.candidates.len()];
+            let mut block = vec![None; race.candidates.len()];
+            let (mut marked, mut failed) = (vec![false; block.len()], vec![false; block.len()]);
+            let mut of_block: Vec<usize> = vec![usize::MAX; block.len()];
             let (mut counting, mut who) = (Vec::new(), Vec::new());
             if !planned.iter().all(|trial| last.contains_key(&trial.trial)) {
                 break;
             }
             let ended = planned.iter().map(|trial| &records[last[&trial.trial]]);
-            let boot = boot_of_most(ended.filter(|record| value(record, laps.metric.as_deref()).is_some()));
+            let boot = boot_of_most(ended.filter(|record| value(record, Some(&name)).is_some()));
             for trial in planned {
                 let Some(i) = place.get(trial.condition.as_str()) else { continue };
                 laps.trials += 1;
                 let record = &records[last[&trial.trial]];
                 of_block[*i] = servers[last[&trial.trial]];
-                match value(record, laps.metric.as_deref()).filter(|_| boot_of(record) == boot) {
+                failed[*i] = failures.has(record, Some(&name));
+                match value(record, Some(&name)).filter(|_| boot_of(record) == boot) {
                     Some(value) => {
                         block[*i] = Some(sign * value.ln());
-                        samples[*i].push(laps.metric.as_deref().map_or_else(Vec::new, |name| record.values(name)));
+                        samples[*i].push(representing(record, &name));
                         counting.push(record);
                         who.push(*i);
                     }
@@ -104,21 +111,28 @@ impl Laps {
             who.into_iter().zip(alike(&counting)).for_each(|(i, is_disturbed)| marked[i] = is_disturbed);
             laps.blocks.push(block);
             laps.marked.push(marked);
+            laps.failed.push(failed);
             laps.servers.push(of_block);
         }
-        laps.hidden = hidden(&samples);
+        laps.hidden = rounding::of_logarithms(laps.metric.as_deref(), &samples);
         laps
     }
 
     /// The blocks in the form that the test takes.
     pub fn blocks(&self) -> Blocks<'_> {
-        Blocks { values: &self.blocks, disturbed: &self.marked, servers: &self.servers, hidden: &self.hidden }
+        Blocks {
+            values: &self.blocks,
+            disturbed: &self.marked,
+            failed: &self.failed,
+            servers: &self.servers,
+            hidden: &self.hidden,
+        }
     }
 
     /// The decision by the rule of a race; none if the values are not valid for the test. If its time is over, the next
     /// look is taken now.
     pub fn decided(&self, race: &Race) -> Option<RaceLook> {
-        let look = |early: &[usize]| judge(self.blocks(), race.candidates.len(), &race.question(), early).ok();
+        let look = |early: &[usize]| self.standing(self.blocks(), race, early);
         let standing = look(&race.early_looks)?;
         if self.replaced.is_some() {
             let standing = Standing { decided: false, ..standing };
@@ -126,29 +140,46 @@ impl Laps {
         }
         match self.stop(race, &standing) {
             Some(RaceStop::Budget) => {
-                let standing = look(&[&race.early_looks[..], &[self.blocks.len()]].concat())?;
-                let stop = self.end(&standing).unwrap_or(RaceStop::Budget);
+                let early = [&race.early_looks[..], &[self.blocks.len()]].concat();
+                let standing = look(&early)?;
+                let stop = self.end(race, &standing, &early).unwrap_or(RaceStop::Budget);
                 Some(RaceLook { standing, stop: Some(stop) })
             }
             stop => Some(RaceLook { standing, stop }),
         }
     }
 
+    fn standing(&self, blocks: Blocks<'_>, race: &Race, early: &[usize]) -> Option<Standing> {
+        judge(blocks, race.candidates.len(), &race.question(), early).ok()
+    }
+
     /// Why no further block is run.
     fn stop(&self, race: &Race, standing: &Standing) -> Option<RaceStop> {
         let is_over = |budget_s: &f64| self.elapsed_s + self.next_s(&standing.left()) > *budget_s;
-        self.end(standing).or_else(|| race.budget_s.filter(|s| !self.open && is_over(s)).map(|_| RaceStop::Budget))
+        let ended = self.end(race, standing, &race.early_looks);
+        ended.or_else(|| race.budget_s.filter(|s| !self.open && is_over(s)).map(|_| RaceStop::Budget))
     }
 
     /// Why more time would add no block.
-    fn end(&self, standing: &Standing) -> Option<RaceStop> {
+    fn end(&self, race: &Race, standing: &Standing, early: &[usize]) -> Option<RaceStop> {
         if standing.decided {
             return Some(RaceStop::Decided);
+        }
+        if self.is_withheld(race, standing, early) {
+            return Some(RaceStop::FailsMore);
         }
         if standing.left().is_empty() && !self.blocks.is_empty() {
             return Some(RaceStop::NoneLeft);
         }
         standing.looks.last().filter(|last| self.blocks.len() >= **last).map(|_| RaceStop::LastLook)
+    }
+
+    /// Whether the leader fails more often than another candidate that remains, and would be the result otherwise: more
+    /// blocks bring no verdict.
+    fn is_withheld(&self, race: &Race, standing: &Standing, early: &[usize]) -> bool {
+        let fails = standing.leader.filter(|leader| standing.fails_more[*leader]);
+        let freely = || self.standing(Blocks { failed: &[], ..self.blocks() }, race, early);
+        fails.is_some_and(|leader| freely().is_some_and(|found| found.decided && found.leader == Some(leader)))
     }
 
     /// Geometric mean of a candidate's undisturbed values, or of all if there are none, in the metric's unit; none

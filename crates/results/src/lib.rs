@@ -32,6 +32,7 @@ mod plan;
 pub mod probe;
 pub mod question;
 mod reader;
+pub mod rounding;
 mod samples;
 pub mod schema;
 pub mod search;

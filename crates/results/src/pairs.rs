@@ -1,12 +1,13 @@
 //! Trials of two conditions as pairs: consecutive trials of one block, in random order.
 
 use crate::blocks::{
-    INTERLEAVED, alike, began, first_sample, headline, hidden, ran_two_programs, same_boot, share, spent_s, value,
-    value_of,
+    Failures, INTERLEAVED, alike, began, first_sample, headline, ran_two_programs, representing, same_boot, share,
+    spent_s, value, value_of,
 };
 use crate::looks::is_open;
 use crate::metric::{self, Better};
-use crate::schema::{Outcome, Plan, Settle, TrialRecord};
+use crate::rounding;
+use crate::schema::{Plan, Settle, TrialRecord};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_stats::ratio::Rounding;
 use tare_stats::sequential::{
@@ -62,8 +63,16 @@ pub struct Pairs {
     pub hidden: Rounding,
     /// Whether planned trials are still to run: a comparison that was interrupted in a pair is not over.
     open: bool,
-    /// Pairs of the control metrics, which the change cannot affect, by name, each with its session.
-    controls: BTreeMap<String, Vec<(usize, Pair)>>,
+    /// Of the control metrics, which the change cannot affect, by name.
+    controls: BTreeMap<String, Control>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Control {
+    /// Pairs with their sessions.
+    pairs: Vec<(usize, Pair)>,
+    /// By side and pair the values of the trial.
+    sides: [Vec<Vec<f64>>; 2],
 }
 
 impl Measured {
@@ -89,6 +98,11 @@ fn by_session(rule: &Settle, pairs: impl Iterator<Item = (usize, Pair)>) -> Vec<
     sessions
 }
 
+/// What rounding hides of the log ratio of a pair, from the values of both sides' trials.
+fn hidden(metric: Option<&str>, sides: &[Vec<Vec<f64>>; 2]) -> Rounding {
+    rounding::of_logarithms(metric, sides).into_iter().fold(Rounding::default(), Rounding::plus)
+}
+
 /// Whether these pairs separate the effect of the sides from that of their places.
 fn estimates(pairs: &[Pair]) -> bool {
     Fit::of(pairs).is_ok_and(|fit| fit.is_some())
@@ -107,9 +121,7 @@ impl Pairs {
         // Minimum overlap of the two trials if they run at the same time.
         let least_shared = rule.duet.as_ref().map(|_| DUET).or_else(|| plan.turns.map(|_| INTERLEAVED));
         let mut samples = [Vec::new(), Vec::new()];
-        let failed: BTreeSet<usize> =
-            records.iter().filter(|record| record.outcome == Outcome::Failed).map(|record| record.trial).collect();
-        let samples_of = |trial: &TrialRecord| metric.as_deref().map_or_else(Vec::new, |name| trial.values(name));
+        let failures = Failures::of(records);
         for (block, planned) in plan.blocks() {
             let record = |is_side: &dyn Fn(&str) -> bool| {
                 let planned = planned.iter().find(|trial| is_side(&trial.condition))?;
@@ -128,15 +140,15 @@ impl Pairs {
             pairs.session_ended += usize::from(block >= session);
             let together = same_boot(a, b) && least_shared.is_none_or(|least| share(a, b, least));
             let values = [a, b].map(|trial| value(trial, metric.as_deref()));
-            // The attempt that gave a result after one that failed may be a selection as well.
-            let fails = [0, 1].map(|side| values[side].is_none() || failed.contains(&[a, b][side].trial));
+            let fails = [a, b].map(|trial| failures.has(trial, metric.as_deref()));
             pairs.failed_alone[0] += usize::from(fails == [true, false]);
             pairs.failed_alone[1] += usize::from(fails == [false, true]);
             match (values[0], values[1]) {
                 (Some(own_a), Some(own_b)) if together => {
                     let marked = alike(&[a, b]);
                     let disturbed = [marked[0], marked[1]];
-                    samples.iter_mut().zip([a, b]).for_each(|(own, trial)| own.push(samples_of(trial)));
+                    let of = |trial| metric.as_deref().map_or_else(Vec::new, |name| representing(trial, name));
+                    samples.iter_mut().zip([a, b]).for_each(|(own, trial)| own.push(of(trial)));
                     pairs.measured.push(Measured { block, a: own_a, b: own_b, b_first, disturbed });
                     pairs.add_controls(rule, [a, b], rule.session_of(block), b_first);
                 }
@@ -147,7 +159,7 @@ impl Pairs {
                 }
             }
         }
-        pairs.hidden = hidden(&samples).into_iter().fold(Rounding::default(), Rounding::plus);
+        pairs.hidden = hidden(metric.as_deref(), &samples);
         pairs.replaced =
             [ran_two_programs(records, |name| rule.is_a(name)), ran_two_programs(records, |name| rule.is_b(name))];
         pairs.metric = metric;
@@ -161,11 +173,12 @@ impl Pairs {
         self.measured.len() + self.lost
     }
 
-    fn add_controls(&mut self, rule: &Settle, [a, b]: [&TrialRecord; 2], session: usize, b_first: bool) {
+    fn add_controls(&mut self, rule: &Settle, trials: [&TrialRecord; 2], session: usize, b_first: bool) {
         for name in names_of_controls(rule) {
-            if let (Some(a), Some(b)) = (value_of(a, name), value_of(b, name)) {
-                let pair = Pair { log_ratio: (b / a).ln(), b_first };
-                self.controls.entry(name.to_owned()).or_default().push((session, pair));
+            if let [Some(a), Some(b)] = trials.map(|trial| value_of(trial, name)) {
+                let control = self.controls.entry(name.to_owned()).or_default();
+                control.pairs.push((session, Pair { log_ratio: (b / a).ln(), b_first }));
+                control.sides.iter_mut().zip(trials).for_each(|(own, trial)| own.push(representing(trial, name)));
             }
         }
     }
@@ -257,13 +270,13 @@ impl Pairs {
         let alpha = NOMINAL * rule.alpha / names.len().max(1) as f64;
         let question = Question { minimum_effect: rule.minimum_effect, alpha, rule: Rule::Sessions };
         let decided = |name: &str| {
-            let pairs = self.controls.get(name).map_or(&[][..], Vec::as_slice);
+            let Control { pairs, sides } = self.controls.get(name).cloned().unwrap_or_default();
+            let hidden = hidden(Some(name), &sides);
             if rule.is_over_sessions() {
-                return decide_sessions(&by_session(rule, pairs.iter().copied()), &question, Rounding::default(), true)
-                    .ok();
+                return decide_sessions(&by_session(rule, pairs.into_iter()), &question, hidden, true).ok();
             }
-            let pairs: Vec<Pair> = pairs.iter().map(|(_, pair)| *pair).collect();
-            decide_once(&pairs, rule.minimum_effect, alpha).ok()
+            let pairs: Vec<Pair> = pairs.into_iter().map(|(_, pair)| pair).collect();
+            decide_once(&pairs, rule.minimum_effect, hidden, alpha).ok()
         };
         names.into_iter().filter_map(|name| Some((name, decided(name)?))).collect()
     }

@@ -5,6 +5,9 @@ use crate::disturbed::Disturber;
 use crate::schema::{Outcome, PlannedTrial, Race, SampleRecord, Session, Turns};
 use tare_stats::racing;
 
+#[path = "pairs_rounded_tests.rs"]
+mod rounded;
+
 const QUESTION: racing::Question = racing::Question { minimum_effect: 0.02, alpha: 0.05 };
 
 fn rule() -> Settle {
@@ -78,6 +81,24 @@ fn a_side_whose_failed_attempts_were_repeated_is_not_called_faster() {
         Pairs::of(&plan, &rule(), &records).decided(&rule()).unwrap().stop
     };
     assert_eq!([0, 2, 3].map(decided), [Some(Stop::Settled), Some(Stop::Settled), Some(Stop::FailsMore)]);
+}
+
+/// The rule of a pair holds in a race.
+#[test]
+fn a_candidate_whose_failed_attempts_were_repeated_is_not_named() {
+    use crate::laps::RaceStop::{Decided, FailsMore};
+    let plan = plan(8);
+    let of_b: Vec<usize> = (0..16).filter(|trial| plan.trials[*trial].condition == "b").collect();
+    let fast = |trial: usize| record(&plan, trial, if of_b.contains(&trial) { 110.0 } else { 100.0 });
+    let race = Race::of(["a", "b"].map(str::to_owned).to_vec(), QUESTION, 1);
+    let decided = |failed: usize| {
+        let failed = of_b.iter().take(failed).map(|trial| TrialRecord { outcome: Outcome::Failed, ..fast(*trial) });
+        let records: Vec<TrialRecord> = failed.chain((0..16).map(fast)).collect();
+        let laps = crate::laps::Laps::of(&plan, &race, &records, None);
+        let look = laps.decided(&race).unwrap();
+        (look.stop.unwrap(), laps.failed.iter().filter(|block| block[1]).count(), look.standing.decided)
+    };
+    assert_eq!([0, 2, 3].map(decided), [(Decided, 0, true), (Decided, 2, true), (FailsMore, 3, false)]);
 }
 
 #[test]
@@ -456,39 +477,4 @@ fn by_turns_the_side_whose_first_sample_began_first_was_first_and_one_that_ran_a
     assert_eq!(pairs.measured.iter().map(|pair| pair.b_first).collect::<Vec<_>>(), [false, true]);
     // Two trials take the time of one.
     assert_eq!((pairs.lost, pairs.elapsed_s), (1, 6.0));
-}
-
-/// A race of programs that print `0.12` and `0.13`.
-#[test]
-fn values_of_few_digits_name_no_best() {
-    let plan = plan(8);
-    let decided = |values: [f64; 2]| {
-        let side = |trial: usize| usize::from(plan.trials[trial].condition == "b");
-        let records: Vec<TrialRecord> = (0..16).map(|trial| record(&plan, trial, values[side(trial)])).collect();
-        let race = Race::of(["a", "b"].map(str::to_owned).to_vec(), QUESTION, 1);
-        let look = crate::laps::Laps::of(&plan, &race, &records, None).decided(&race).unwrap();
-        (look.standing.decided, look.standing.behind.unwrap())
-    };
-    let (is_decided, behind) = decided([0.12, 0.13]);
-    assert!(!is_decided && behind > 1.02, "{behind}");
-    assert!(!decided([0.12, 0.12]).0 && decided([0.12, 0.15]).0 && decided([0.1203, 0.1204]).0);
-}
-
-/// Programs that print `0.12` and `0.13` may take 0.1249 and 0.1251 s, and two that print `0.12` 0.115 and 0.125 s.
-#[test]
-fn values_of_few_digits_show_neither_a_change_nor_its_absence() {
-    let found = |values: [f64; 2]| {
-        let plan = plan(8);
-        let side = |trial: usize| usize::from(plan.trials[trial].condition == "b");
-        let records: Vec<TrialRecord> = (0..16).map(|trial| record(&plan, trial, values[side(trial)])).collect();
-        let pairs = Pairs::of(&plan, &rule(), &records);
-        let look = pairs.decided(&rule()).unwrap();
-        (look.finding.verdict, look.finding.ci.unwrap())
-    };
-    let (verdict, ci) = found([0.12, 0.13]);
-    assert!(verdict == Verdict::Undecided && ci.contains(1.0), "{ci:?}");
-    let (verdict, ci) = found([0.12, 0.12]);
-    assert!(verdict == Verdict::Undecided && ci.contains(0.125 / 0.115), "{ci:?}");
-    assert_eq!(found([0.12, 0.15]).0, Verdict::Changed);
-    assert_eq!(found([0.1203, 0.1204]).0, Verdict::Equivalent);
 }

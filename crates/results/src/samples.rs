@@ -50,6 +50,12 @@ impl TrialRecord {
         values
     }
 
+    /// The values that represent the trial: its samples, or, for a percentile computed over all its transactions, that
+    /// single value.
+    pub fn representing(&self, metric: &str) -> Vec<f64> {
+        self.of_all_samples.get(metric).map_or_else(|| self.values(metric), |merged| vec![*merged])
+    }
+
     /// Whether columns take about as much memory as the values of the samples: each column has an entry for every
     /// sample.
     fn is_dense(&self) -> bool {

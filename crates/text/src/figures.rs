@@ -22,6 +22,25 @@ pub fn percent(fraction: f64) -> String {
     unsigned_zero(format!("{:.*}%", decimals, fraction * 100.0))
 }
 
+/// As [`percent`], but below 0.1% with two significant digits too: a limit that was set, or an effect that is shown, is
+/// never `0.00%`.
+pub fn small_percent(fraction: f64) -> String {
+    let value = (fraction * 100.0).abs();
+    if value == 0.0 {
+        return "0%".to_owned();
+    }
+    if value >= 0.1 || !value.is_finite() {
+        return percent(fraction);
+    }
+    let decimals = 1 - value.log10().floor() as i32;
+    // Such a number of zeros is hard to read.
+    if decimals > 7 {
+        return format!("{:.0e}%", fraction * 100.0);
+    }
+    let text = format!("{:.*}", decimals.unsigned_abs() as usize, fraction * 100.0);
+    format!("{}%", text.trim_end_matches('0'))
+}
+
 /// A value without a unit, with this many decimals: `0.0267`; as a power of ten if it is too large to read.
 pub fn decimal(value: f64, decimals: usize) -> String {
     if value.abs() >= TOO_LONG { format!("{value:.2e}") } else { unsigned_zero(format!("{value:.decimals$}")) }
@@ -137,6 +156,13 @@ mod tests {
         assert_eq!([percent(1e308), percent(-1e20), percent(5.0)], ["1.00e310%", "-1.00e22%", "500%"]);
         assert_eq!([percent(-4e-5), percent(-6e-5)], ["0.00%", "-0.01%"]);
         assert_eq!([decimal(1e300, 1), decimal(-0.02671, 4), decimal(-1e-6, 4)], ["1.00e300", "-0.0267", "0.0000"]);
+    }
+
+    #[test]
+    fn a_limit_that_was_set_does_not_read_as_none() {
+        let fractions = [0.02, 1e-3, 5e-4, 1.49e-4, -4e-5, 1e-6, 1e-9, 0.0];
+        let texts = ["2.0%", "0.10%", "0.05%", "0.015%", "-0.004%", "0.0001%", "1e-7%", "0%"];
+        assert_eq!(fractions.map(small_percent), texts);
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod value;
 
 pub use figures::{
     TOO_LONG, count, decimal, duration, duration_at_most, fraction, is_zero, list, percent, percentage, quoted,
-    unsigned_zero, was,
+    small_percent, unsigned_zero, was,
 };
 
 pub use key::{Key, KeyInfo, Keyed, Keys, Kind};

@@ -120,6 +120,13 @@ pub enum Note {
         condition: String,
         failed: usize,
     },
+    /// Some of them have a throughput of 0 or below, which is no result.
+    NothingDone {
+        side: String,
+        condition: String,
+        metric: String,
+        failed: usize,
+    },
     /// A side lost trials: no attempt at them gave a result.
     Lost {
         side: String,

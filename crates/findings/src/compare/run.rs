@@ -308,6 +308,7 @@ fn cautions(matched: &Matched<'_, '_>, pairs: &mut [Pair], sides: [Read<'_>; 2])
     }
     for (place, (side, label)) in sides().enumerate() {
         notes.extend(verdicts::of_losses(label, side.name, side.failed.len(), verdicts::lost(side)));
+        notes.extend(verdicts::nothing_done(label, side));
         if let Some(level) = side.low_optimisation() {
             let (side, condition) = (label.to_owned(), side.name.to_owned());
             notes.push(Note::LowOptimisation { side, condition, level });

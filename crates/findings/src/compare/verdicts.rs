@@ -8,6 +8,7 @@ use super::model::{
 use super::pairs::{Pair, Values};
 use crate::collect::ConditionTrials;
 use crate::confidence::CONFIDENCE;
+use crate::state;
 use std::collections::BTreeSet;
 use tare_results::metric::{self, Better};
 use tare_results::schema::PlannedTrial;
@@ -30,6 +31,15 @@ pub(super) fn of_losses(side: &str, condition: &str, failed: usize, lost: Lost) 
     let (side, condition) = (side.to_owned(), condition.to_owned());
     let failed = (failed > 0).then(|| Note::Failed { side: side.clone(), condition: condition.clone(), failed });
     failed.into_iter().chain((lost.lost > 0).then_some(Note::Lost { side, condition, lost }))
+}
+
+/// Notes on trials of a side's condition that failed because nothing was done in them.
+pub(super) fn nothing_done(label: &str, side: &ConditionTrials<'_>) -> Vec<Note> {
+    let note = |(metric, failed): (String, usize)| {
+        let (side, condition) = (label.to_owned(), side.name.to_owned());
+        Note::NothingDone { side, condition, metric, failed }
+    };
+    state::nothing_done(side.failed.iter().copied()).into_iter().map(note).collect()
 }
 
 /// Attempts that were spoiled by a disturbance do not count as failures of the side.

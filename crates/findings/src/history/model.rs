@@ -157,7 +157,8 @@ pub struct MetricHistory {
     pub not_tested: Option<NotTested>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NotTested {
     /// Fewer runs than two segments of minimum length.
     TooFewRuns,

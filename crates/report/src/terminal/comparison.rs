@@ -16,7 +16,7 @@ use tare_findings::history::{History, MetricHistory};
 use tare_findings::mode::Mode;
 use tare_results::metric::{self, describe};
 use tare_stats::Interval;
-use tare_text::{count, decimal, percent};
+use tare_text::{count, decimal, small_percent};
 
 pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String {
     let first = found.identical.as_ref().map(|programs| words::identical(programs));
@@ -119,11 +119,14 @@ pub(super) fn explanation(
     how: &str,
     metrics: &[&MetricComparison],
 ) -> String {
+    let by = match options.min_effect {
+        0.0 => String::new(),
+        effect => format!(", by more than {}; equivalent: the difference is smaller", small_percent(effect)),
+    };
     let text = format!(
-        "faster, slower: in the metric's better direction, by more than {}; equivalent: the difference is smaller. \
+        "faster, slower: in the metric's better direction{by}. \
          Intervals are for each ratio alone, verdicts at 95% over all {tested} together. {how} A verdict on disturbed \
          trials is given only if it holds without them, or exceeds what the CPU time taken could explain.{}",
-        percent(options.min_effect),
         match metrics.iter().any(|metric| metric.adjusted.is_some()) {
             true =>
                 " Intervals adjusted by a probe (by ...) exclude variation of the machine itself; verdicts use them, \
@@ -153,7 +156,7 @@ impl Gated<'_> {
                 names.push(&metric.name);
             }
         });
-        let what = self.what(&percent(options.fail_if_slower.unwrap_or(0.0)));
+        let what = self.what(&small_percent(options.fail_if_slower.unwrap_or(0.0)));
         if names.is_empty() { format!("{what}.") } else { format!("{what} ({}).", names.join(", ")) }
     }
 

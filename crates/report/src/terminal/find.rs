@@ -4,7 +4,7 @@ use super::layout::{heading, lined, titled, wrap};
 use super::style::{Style, plain};
 use crate::figures::{Scale, times};
 use crate::words::between;
-use crate::words::find::{disturbed, fate, knob, sentence, shown_interval, stopped, trade};
+use crate::words::find::{disturbed, failed, fate, knob, sentence, shown_interval, stopped, trade};
 use crate::words::not_realizable;
 use crate::words::paste::paste;
 use tare_findings::find::{Candidate, Find};
@@ -15,6 +15,7 @@ pub fn find(found: &Find, plan: &Plan, style: Style) -> String {
     let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&sentence(found))))];
     parts.extend(stopped(found).map(|why| wrap(style, "stopped: ", "  ", &why)));
     parts.extend(disturbed(found).map(|what| wrap(style, "disturbed: ", "  ", &plain(&what))));
+    parts.extend(failed(found).map(|what| wrap(style, "failed: ", "  ", &plain(&what))));
     parts.push(table(found, style));
     if !found.knobs.is_empty() {
         let lines: String = found.knobs.iter().map(|one| wrap(style, "  ", "    ", &plain(&knob(one)))).collect();
@@ -51,6 +52,8 @@ fn table(found: &Find, style: Style) -> String {
     let tail = found.candidates.iter().any(|candidate| candidate.p99_ms.is_some());
     let mut heads = vec!["candidate", "trials"];
     heads.extend((found.disturbed > 0).then_some("disturbed"));
+    let any_failed = found.candidates.iter().any(|candidate| candidate.with_failed_attempts > 0);
+    heads.extend(any_failed.then_some("failed"));
     heads.extend([metric, "ratio", "interval"]);
     heads.extend(tail.then_some("p99 ms"));
     heads.push("outcome");
@@ -67,6 +70,7 @@ fn table(found: &Find, style: Style) -> String {
     let row = |candidate: &Candidate| {
         let mut cells = vec![plain(&candidate.name), candidate.trials.to_string()];
         cells.extend((found.disturbed > 0).then(|| candidate.disturbed.to_string()));
+        cells.extend(any_failed.then(|| candidate.with_failed_attempts.to_string()));
         cells.extend([
             candidate.value.map_or("-".to_owned(), |value| scale.number(value)),
             ratio(candidate).map_or("-".to_owned(), times),

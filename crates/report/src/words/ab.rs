@@ -4,7 +4,7 @@ use super::terms::first_that_fits;
 use tare_findings::ab::{Ab, AbVerdict, MOST_PAIRS, Needed, ToGo};
 use tare_results::pairs::Stop;
 use tare_stats::{Estimate, Interval};
-use tare_text::{count, duration, percent};
+use tare_text::{count, duration, small_percent};
 
 /// How the samples of a pair are ordered.
 pub(super) const TURNS: &str = "both servers run, and short samples of them take turns";
@@ -34,7 +34,7 @@ pub fn sentence(ab: &Ab) -> String {
         }
         AbVerdict::Equivalent => {
             let ends = change.ratio.ci.map_or_else(String::new, |ci| format!(" (B/A {:.4} to {:.4})", ci.low, ci.high));
-            format!("B and A are equivalent within {}{ends}", percent(ab.rule.minimum_effect))
+            format!("B and A are equivalent within {}{ends}", small_percent(ab.rule.minimum_effect))
         }
         AbVerdict::Undecided => return undecided(ab, change.ratio),
     };
@@ -131,7 +131,7 @@ fn without_interval(ab: &Ab) -> String {
 }
 
 fn undecided(ab: &Ab, ratio: Estimate) -> String {
-    let (effect, ratio) = (percent(ab.rule.minimum_effect), b_to_a(ratio));
+    let (effect, ratio) = (small_percent(ab.rule.minimum_effect), b_to_a(ratio));
     if ab.is_over_sessions() {
         let sessions = count(ab.sessions, "session");
         let then = match ab.to_go {
@@ -253,7 +253,7 @@ impl Change {
 }
 
 fn size(ratio: f64) -> String {
-    percent((ratio - 1.0).abs())
+    small_percent((ratio - 1.0).abs())
 }
 
 /// How much slower or faster B is than A, from the ratio of their times.

@@ -5,7 +5,7 @@ use super::trials::failure;
 use tare_findings::ab::{Ab, AbVerdict, Control, FailedAttempt, MOST_SESSIONS, Needed, ToGo};
 use tare_results::pairs::Stop;
 use tare_stats::Interval;
-use tare_text::{count, duration, percent};
+use tare_text::{count, duration, percent, small_percent};
 
 fn interval(ci: Interval) -> String {
     format!(" ({:.4} to {:.4})", ci.low, ci.high)
@@ -34,10 +34,10 @@ pub fn rows(ab: &Ab) -> Vec<(&'static str, String)> {
                 }
             }),
         ),
-        ("effect", format!("changes below {} count as equivalent", percent(ab.rule.minimum_effect))),
+        ("effect", format!("changes below {} count as equivalent", small_percent(ab.rule.minimum_effect))),
         ("pairs", format!("{} in {}{}{}", ab.pairs, duration(ab.elapsed_s), of_them_disturbed(ab.disturbed), lost(ab))),
         ("slot", ab.slot.map_or_else(none, |slot| format!("{} {:.4}{}", places(ab), slot.value, interval(slot.ci)))),
-        ("80% power", ab.smallest_detectable.map_or_else(none, |seen| format!("a change of {}", percent(seen)))),
+        ("80% power", ab.smallest_detectable.map_or_else(none, |seen| format!("a change of {}", small_percent(seen)))),
         ("sessions", sessions(ab)),
     ];
     if ab.hidden > HARDLY {

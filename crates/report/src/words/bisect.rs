@@ -5,7 +5,7 @@ use super::ab_rows::why_stopped;
 use tare_findings::ab::{Ab, AbVerdict};
 use tare_findings::bisect::{Bisection, Cell, Outcome};
 use tare_results::pairs::Stop;
-use tare_text::{count, duration, percent};
+use tare_text::{count, duration, percent, small_percent};
 
 const NAMED: usize = 5;
 /// Number of printed digits of a commit hash.
@@ -40,7 +40,8 @@ pub fn sentence(found: &Bisection) -> String {
     match (found.outcome(), &found.cell) {
         (Outcome::Found, Some(cell)) => first_slower(found, cell),
         (Outcome::NoDifference, _) => {
-            let effect = ends.map_or_else(String::new, |ends| format!(" by {}", percent(ends.rule.minimum_effect)));
+            let by = |ends: &Ab| format!(" by {}", small_percent(ends.rule.minimum_effect));
+            let effect = ends.map_or_else(String::new, by);
             format!("No difference to bisect: {bad} is not slower than {good}{effect} or more{}.", size())
         }
         (Outcome::Faster, _) => format!("Nothing slower to bisect: {bad} is faster than {good}{}.", size()),
@@ -62,7 +63,7 @@ fn unconfirmed(step: &Ab) -> String {
     match step.verdict {
         AbVerdict::Slower => String::new(),
         AbVerdict::Equivalent => {
-            format!("the two differ by less than {}: {several}", percent(step.rule.minimum_effect))
+            format!("the two differ by less than {}: {several}", small_percent(step.rule.minimum_effect))
         }
         AbVerdict::Faster => format!("the later one is faster: {several}"),
         AbVerdict::Undecided => {

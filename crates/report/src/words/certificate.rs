@@ -2,7 +2,7 @@
 
 use tare_findings::certificate::{Against, Alarms, Certificate, Certified, Decides, Ratio, Twin};
 use tare_stats::sequential::Rule;
-use tare_text::{count, duration, percent};
+use tare_text::{count, duration, percent, small_percent};
 
 /// One sentence of at most 25 words.
 pub fn sentence(certificate: &Certificate) -> String {
@@ -50,7 +50,7 @@ pub fn alongside(certified: Option<&Certified>) -> String {
     let of = match certified.same_load {
         true => String::new(),
         // What it is of may differ in any of these.
-        false => format!(" of {} ({}, within {})", load(newest), newest.metric, percent(newest.minimum_effect)),
+        false => format!(" of {} ({}, within {})", load(newest), newest.metric, small_percent(newest.minimum_effect)),
     };
     let alarms = certified.alarms;
     if alarms.comparisons == 0 {

@@ -10,7 +10,7 @@ use tare_findings::compare::{
 use tare_findings::probes::Refusal;
 use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
-use tare_text::{count, list, percent};
+use tare_text::{count, list, small_percent};
 
 /// Both sides are identical, by the SHA-1 of their server programs.
 pub(crate) fn identical(programs: &[String]) -> String {
@@ -50,11 +50,11 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
         Verdict::Inconclusive if is_open(&of) => "Undecided".to_owned(),
         Verdict::Faster | Verdict::Slower => format!("B is {} than A", word(of.verdict)),
         _ if judged().all(|metric| metric.verdict == Verdict::Equivalent) => {
-            format!("A and B are equivalent within {}", percent(min_effect))
+            format!("A and B are equivalent within {}", small_percent(min_effect))
         }
         _ if judged().all(|metric| interval(metric).is_none()) => "Too few trials to compare A and B".to_owned(),
         // Smaller ones were not tested.
-        _ if min_effect > 0.0 => format!("No difference above {} is shown", percent(min_effect)),
+        _ if min_effect > 0.0 => format!("No difference above {} is shown", small_percent(min_effect)),
         _ => "No difference is shown".to_owned(),
     };
     let one_condition = judged().all(|metric| metric.condition == first.condition);
@@ -192,12 +192,10 @@ pub(crate) fn note(found: &Note) -> String {
         Note::Failed { side, condition, failed } => {
             format!("{side}, {condition}: {} failed, not compared", count(*failed, "attempt"))
         }
-        Note::Lost { side, condition, lost } => format!(
-            "{side}, {condition}: no attempt at {} of {} gave a result; the rest is compared, and no gate can pass on \
-             it",
-            lost.lost,
-            count(lost.trials, "trial")
-        ),
+        Note::NothingDone { side, condition, metric, failed } => {
+            format!("{side}, {condition}: {}", nothing_done(metric, *failed))
+        }
+        Note::Lost { side, condition, lost } => format!("{side}, {condition}: {}", lost_trials(lost)),
         Note::Unfinished { side, missing, planned } => not_run(side, *missing, *planned),
         Note::FailsMore(losses) => fails_more_by_test(losses),
         Note::Sessions { first, others, joined_by } => format!(
@@ -243,6 +241,17 @@ pub(crate) fn note(found: &Note) -> String {
             word(*verdict)
         ),
     }
+}
+
+fn lost_trials(lost: &Lost) -> String {
+    let trials = count(lost.trials, "trial");
+    format!("no attempt at {} of {trials} gave a result; the rest is compared, and no gate can pass on it", lost.lost)
+}
+
+/// Why trials count as failed that have values.
+pub fn nothing_done(metric: &str, trials: usize) -> String {
+    let count_as = if trials == 1 { "counts" } else { "count" };
+    format!("{} {count_as} as failed because {metric} is 0 or below", count(trials, "trial"))
 }
 
 fn too_few(trials: usize) -> &'static str {
@@ -346,7 +355,7 @@ pub fn many_sentence(found: &ManyComparison, min_effect: f64) -> String {
     }
     let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
     // Smaller changes were not tested.
-    let limit = if min_effect > 0.0 { format!(" by more than {}", percent(min_effect)) } else { String::new() };
+    let limit = if min_effect > 0.0 { format!(" by more than {}", small_percent(min_effect)) } else { String::new() };
     let by_size = |a: &&&AgainstFirst, b: &&&AgainstFirst| size(&a.metric).total_cmp(&size(&b.metric));
     let largest = |is: &dyn Fn(&AgainstFirst) -> bool| judged.iter().filter(|row| is(row)).max_by(by_size).copied();
     let one_condition = judged.windows(2).all(|two| two[0].metric.condition == two[1].metric.condition);
@@ -362,7 +371,7 @@ pub fn many_sentence(found: &ManyComparison, min_effect: f64) -> String {
         return said(format!("Undecided whether {} differs from {base}", row.against), row);
     }
     let lead = match !judged.is_empty() && judged.iter().all(|row| row.metric.verdict == Verdict::Equivalent) {
-        true => format!("Every side is equivalent to {base} within {}", percent(min_effect)),
+        true => format!("Every side is equivalent to {base} within {}", small_percent(min_effect)),
         false => format!("No side is shown to differ from {base}{limit}"),
     };
     let with = match judged.as_slice() {

@@ -5,7 +5,7 @@ use crate::figures::times;
 use tare_findings::find::{Candidate, Fate, Find, Knob, Open, TAIL};
 use tare_results::laps::RaceStop;
 use tare_stats::{Estimate, Interval};
-use tare_text::{count, duration, list, percent, was};
+use tare_text::{count, duration, list, percent, small_percent, was};
 
 /// One sentence of at most 25 words; with long names, it leaves out times, which are in the table.
 pub fn sentence(find: &Find) -> String {
@@ -27,7 +27,7 @@ fn written(find: &Find, timed: bool) -> String {
     match find.ahead() {
         None => format!("No candidate of {all} has a result after {trials}{disturbed}."),
         Some(named) if find.decided => {
-            let (name, effect, sure) = (&named.name, percent(find.rule.minimum_effect), confidence(find));
+            let (name, effect, sure) = (&named.name, small_percent(find.rule.minimum_effect), confidence(find));
             // Nothing is known of candidates without results.
             let all = match find.candidates.iter().filter(|candidate| candidate.fate == Fate::Lost).count() {
                 0 => all.to_string(),
@@ -42,11 +42,14 @@ fn written(find: &Find, timed: bool) -> String {
             let after = format!("Undecided after {trials}");
             let were = was(alone);
             match find.open() {
+                Some(Open::FailsMore) => {
+                    format!("{after}: {left} of {all} remain; {name} leads, but its attempts failed more often.")
+                }
                 Some(Open::BestOfOthers) if alone + 1 == all => {
                     format!("{after}: every candidate but {name} was disturbed more often, so there is no verdict.")
                 }
                 Some(Open::BestOfOthers) => {
-                    let effect = percent(find.rule.minimum_effect);
+                    let effect = small_percent(find.rule.minimum_effect);
                     format!(
                         "{after}: {alone} of {all} {were} disturbed more often; {name} is the best of the others, or \
                          within {effect}."
@@ -93,6 +96,7 @@ pub fn line(find: &Find) -> String {
     let Some(ahead) = find.ahead() else { return format!("{head}, none with a result") };
     let open = match find.open() {
         _ if find.decided => String::new(),
+        Some(Open::FailsMore) => "; no verdict for it, as its attempts failed more often".to_owned(),
         Some(Open::BestOfOthers | Open::DisturbedAlone) => {
             let names = list(&named_as_disturbed(find));
             format!("; undecided while these are disturbed more often than the leader: {names}")
@@ -112,7 +116,7 @@ pub(crate) fn fate(candidate: &Candidate, find: &Find) -> String {
         Fate::Named => "named".to_owned(),
         Fate::Left => "remains".to_owned(),
         Fate::Worse => format!("worse{after}"),
-        Fate::Close => format!("not {} better{after}", percent(find.rule.minimum_effect)),
+        Fate::Close => format!("not {} better{after}", small_percent(find.rule.minimum_effect)),
         Fate::Lost => format!("no results{after}"),
     }
 }
@@ -128,7 +132,26 @@ pub(crate) fn ended(find: &Find) -> Vec<String> {
     let of = find.candidates.len();
     let dropped = (!gone.is_empty()).then(|| format!("Dropped {} of {of}: {}.", gone.len(), list(&names)));
     let stopped = stopped(find).map(|why| format!("Stopped: {why}."));
-    dropped.into_iter().chain(stopped).chain(disturbed(find).map(|what| format!("Disturbed: {what}."))).collect()
+    let disturbed = disturbed(find).map(|what| format!("Disturbed: {what}."));
+    let failed = failed(find).map(|what| format!("Failed: {what}."));
+    dropped.into_iter().chain(stopped).chain(disturbed).chain(failed).collect()
+}
+
+/// The candidates whose attempts failed more often; `None` if there are none.
+pub(crate) fn failed(find: &Find) -> Option<String> {
+    let often = |of: &Candidate| {
+        let trials = count(of.trials.max(of.with_failed_attempts), "trial");
+        format!("{} ({} of {trials})", of.name, of.with_failed_attempts)
+    };
+    let names: Vec<String> = find.failing_more().map(often).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "attempts of {} failed alone more often than those of others: the other ones may be a selection of the \
+             fast ones, so nothing is claimed in their favour; see the reasons with tare show, and race again without \
+             what fails",
+            list(&names)
+        )
+    })
 }
 
 /// The candidates that could not be dropped because they were disturbed alone; `None` if that prevents no decision.
@@ -195,6 +218,9 @@ pub(crate) fn stopped(find: &Find) -> Option<String> {
         RaceStop::LastLook => return Some(last_look(find)),
         RaceStop::Budget => "no further block fits into the time",
         RaceStop::NoneLeft => "no candidate has a result: its trials failed, or the metric is 0 or below",
+        RaceStop::FailsMore => {
+            "the other trials of a candidate that fails more often may be a selection: it is not named"
+        }
         RaceStop::Replaced => "begin another race, with programs that stay: blocks of two programs do not add up",
     };
     Some(why.to_owned())
@@ -203,13 +229,13 @@ pub(crate) fn stopped(find: &Find) -> Option<String> {
 fn last_look(find: &Find) -> String {
     let ended = "the last planned look is over";
     match (find.open(), find.cov) {
-        (Some(Open::BestOfOthers | Open::DisturbedAlone), _) => ended.to_owned(),
+        (Some(Open::FailsMore | Open::BestOfOthers | Open::DisturbedAlone), _) => ended.to_owned(),
         (Some(Open::Behind(ratio)), Some(cov)) => format!(
             "{ended}: at a CoV of {} between trials, a --minimum-effect of about {} would be decided; for {} quieten \
              the machine (tare doctor) or measure longer samples",
             percent(cov),
             over(ratio),
-            percent(find.rule.minimum_effect)
+            small_percent(find.rule.minimum_effect)
         ),
         _ => format!("{ended}: use a larger --minimum-effect"),
     }
@@ -233,6 +259,8 @@ mod tests {
             trials: 8,
             disturbed: *disturbed,
             disturbed_alone: *disturbed > 2,
+            with_failed_attempts: 0,
+            fails_more: false,
             value: None,
             ratio: None,
             p99_ms: None,
@@ -339,6 +367,22 @@ mod tests {
         // Too far behind to be named.
         assert!(!sentence(&Find { behind: Some(1.021), ..others }).contains("the best of"));
         assert_eq!(disturbed(&Find { candidates: Vec::new(), ..find }), None);
+    }
+
+    #[test]
+    fn a_leader_that_fails_more_often_is_not_named_and_it_is_said() {
+        let mut find = made_up(&[("a", Fate::Left, 0), ("b", Fate::Left, 0), ("c", Fate::Lost, 0)], rule());
+        find.stop = Some(RaceStop::FailsMore);
+        for (place, failed) in [(0, 5), (2, 8)] {
+            (find.candidates[place].with_failed_attempts, find.candidates[place].fails_more) = (failed, true);
+        }
+        assert!(sentence(&find).ends_with("2 of 3 remain; a leads, but its attempts failed more often."));
+        assert!(line(&find).ends_with("a is ahead; no verdict for it, as its attempts failed more often"));
+        let why = failed(&find).unwrap();
+        // Of a candidate without results there is nothing to select from.
+        assert!(why.starts_with("attempts of a (5 of 8 trials) failed alone more often than those of others"), "{why}");
+        assert!(stopped(&find).is_some_and(|why| why.ends_with("it is not named")));
+        assert!(ended(&find).last().is_some_and(|last| last.contains(&why)), "{:?}", ended(&find));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use tare_findings::history::{
 use tare_results::metric::Better;
 use tare_stats::Estimate;
 use tare_stats::change_points::SHORTEST;
-use tare_text::{count, list};
+use tare_text::{count, list, small_percent};
 
 /// Maximum differences named in a sentence; `--json` has all.
 const NAMED: usize = 4;
@@ -194,13 +194,15 @@ pub(crate) fn history(found: &History) -> Vec<String> {
         true => "in the order of their first trials",
         false => "in the order given, because not all have a start time",
     };
+    let below = match found.minimum_effect {
+        0.0 => String::new(),
+        effect => format!("; changes below {} are not shown", small_percent(effect)),
+    };
     let tested = format!(
-        "{}, {order}. Without a change, at most {:.0}% of histories report one, over {} together; changes below {} are \
-         not shown.",
+        "{}, {order}. Without a change, at most {:.0}% of histories report one, over {} together{below}.",
         runs(found),
         100.0 * ERROR_RATE,
         count(found.lines.len(), "line"),
-        change(found.minimum_effect).trim_start_matches('+')
     );
     let without = &found.without;
     let none = (!without.is_empty()).then(|| format!("Without a result: {}.", list(without)));
@@ -208,7 +210,7 @@ pub(crate) fn history(found: &History) -> Vec<String> {
 }
 
 pub(crate) fn history_gate(found: &History, margin: f64) -> Option<String> {
-    let margin = change(margin).trim_start_matches('+').to_owned();
+    let margin = small_percent(margin);
     let name = |slower: &Slower| {
         let line = found.lines.get(slower.line)?;
         let since = match slower.since {
@@ -237,6 +239,19 @@ pub(crate) fn history_gate(found: &History, margin: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_limit_of_nothing_is_not_said_and_a_small_one_is() {
+        let said = |minimum_effect: f64| {
+            let gate = Some(Gate::Passed);
+            let found = History { lines: Vec::new(), by_time: true, minimum_effect, without: Vec::new(), gate };
+            (history(&found).join(" "), history_gate(&found, minimum_effect).unwrap())
+        };
+        let (text, gate) = said(0.0);
+        assert!(text.ends_with("0 lines together.") && gate.contains("by more than 0%"), "{text} {gate}");
+        let (text, gate) = said(3e-5);
+        assert!(text.contains("changes below 0.003% are") && gate.contains("by more than 0.003%"), "{text} {gate}");
+    }
 
     #[test]
     fn lines_that_were_not_tested_are_none_of_those_without_a_change() {

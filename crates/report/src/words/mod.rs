@@ -36,7 +36,7 @@ pub(crate) use comparison::{
     adjusted_by, beyond_disturbance, build_verdict, difference, fails_more_by_test, identical, note, sides_of, size,
     verdict, verdict_in_markdown, word,
 };
-pub use comparison::{comparison_sentence, many_sentence, notes};
+pub use comparison::{comparison_sentence, many_sentence, notes, nothing_done};
 pub(crate) use counters::{counters_head, generator, losses};
 pub(crate) use first_screen::answer;
 pub use first_screen::{FirstScreen, first_screen};

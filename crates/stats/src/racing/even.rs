@@ -1,12 +1,12 @@
-//! Differences between two candidates, without the trials in which a disturbance affected one of them alone, and the
-//! effect of each factor from them.
+//! Differences between two candidates, without the trials in which a disturbance affected one of them alone and without
+//! the limits that failures of one of them alone leave open, and the effect of each factor from them.
 
 use super::fit::{Blocks, Difference, Fit, Rows};
 use crate::error::{Error, valid_confidence};
 use crate::interval::{Estimate, Interval};
 use crate::quantiles::{t, t_two_sided};
 use crate::ratio::Rounding;
-use crate::sequential::is_one_sided;
+use crate::sequential::{FEWEST_PAIRS, is_one_sided};
 
 /// One-sided error of the intervals by which the two parts are compared.
 const TAIL: f64 = 0.01;
@@ -30,9 +30,11 @@ pub(super) struct Compared {
     pub df: f64,
     /// By how much rounding may have moved the mean.
     pub slack: f64,
-    /// For i and for j: whether it was disturbed alone more often than the other alone. It may then have lost time to
-    /// unnoticed disturbances too, in any of its trials.
-    pub one_sided: [bool; 2],
+    /// For the lower and the upper limit: whether there is none. Of a candidate that was disturbed alone more often
+    /// than the other alone it is not known how much better it is: it may have lost time to unnoticed disturbances too,
+    /// in any of its trials. Of one that failed alone more often it is not known how much worse it is: its other trials
+    /// may be a selection of the fast ones.
+    pub open: [bool; 2],
 }
 
 /// The average difference of pairs of candidates.
@@ -49,9 +51,9 @@ impl Compared {
     /// The limits of an interval, each with the one-sided error `share`; infinite when no conclusion is possible.
     pub fn ends(&self, share: f64) -> (f64, f64) {
         let half = self.half_width(share);
-        let [i_is_worse_off, j_is_worse_off] = self.one_sided;
-        let low = if j_is_worse_off { f64::NEG_INFINITY } else { self.mean - half };
-        (low, if i_is_worse_off { f64::INFINITY } else { self.mean + half })
+        let [no_low, no_high] = self.open;
+        let low = if no_low { f64::NEG_INFINITY } else { self.mean - half };
+        (low, if no_high { f64::INFINITY } else { self.mean + half })
     }
 
     fn half_width(&self, share: f64) -> f64 {
@@ -76,7 +78,8 @@ impl<'a> Even<'a> {
 
     /// `None` when the two share no usable block.
     pub fn difference(&self, i: usize, j: usize) -> Option<Compared> {
-        let one_sided = [self.is_one_sided(i, j), self.is_one_sided(j, i)];
+        let exceeds = |i: usize, j: usize| self.is_one_sided(j, i) || self.may_fail_more(i, j);
+        let open = [exceeds(i, j), exceeds(j, i)];
         let [a, b] = [i, j].map(|of| self.all.hidden.get(of).copied().unwrap_or_default());
         let Rounding { error, slack } = a.plus(b);
         let of = |part: &Part| {
@@ -84,7 +87,7 @@ impl<'a> Even<'a> {
             let (standard_error, df) = part.fit.standard_error(i, j, of)?;
             // Trials that are all equal by rounding are no certainty.
             let least = error / ((of.apart + of.within) as f64).sqrt();
-            Some(Compared { mean: of.mean, standard_error: standard_error.max(least), df, slack, one_sided })
+            Some(Compared { mean: of.mean, standard_error: standard_error.max(least), df, slack, open })
         };
         let mut found = self.parts.iter().filter_map(of);
         let (first, second) = (found.next()?, found.next());
@@ -99,7 +102,7 @@ impl<'a> Even<'a> {
         let count = (!known.is_empty()).then_some(known.len() as f64)?;
         let mean = known.iter().map(|(.., of)| of.mean).sum::<f64>() / count;
         let (standard_error, df) = match self.parts.as_slice() {
-            _ if known.iter().any(|(.., of)| of.one_sided.contains(&true)) => (f64::INFINITY, 1.0),
+            _ if known.iter().any(|(.., of)| of.open.contains(&true)) => (f64::INFINITY, 1.0),
             [part] => {
                 let mut weights = vec![0.0; part.values.first()?.len()];
                 known.iter().for_each(|(i, j, _)| {
@@ -144,6 +147,28 @@ impl<'a> Even<'a> {
         self.both(i, j).filter(|block| self.all.is_disturbed(*block, i) && !self.all.is_disturbed(*block, j)).count()
     }
 
+    /// Whether attempts of i alone are shown to fail more often than those of j alone.
+    pub fn fails_more(&self, i: usize, j: usize) -> bool {
+        is_one_sided(self.failed_alone(i, j), self.failed_alone(j, i))
+    }
+
+    /// Whether they may: in fewer blocks than the pairs that show a change of two sides, the test could hardly show it,
+    /// so one failure more counts.
+    fn may_fail_more(&self, i: usize, j: usize) -> bool {
+        let few = self.have_run(i, j).count() < FEWEST_PAIRS;
+        self.fails_more(i, j) || few && self.failed_alone(i, j) > self.failed_alone(j, i)
+    }
+
+    fn failed_alone(&self, i: usize, j: usize) -> usize {
+        self.have_run(i, j).filter(|block| self.all.is_failed(*block, i) && !self.all.is_failed(*block, j)).count()
+    }
+
+    /// The blocks in which both took part, with results or without.
+    fn have_run(&self, i: usize, j: usize) -> impl Iterator<Item = usize> {
+        let all = self.all;
+        (0..all.values.len()).filter(move |block| all.has_run(*block, i) && all.has_run(*block, j))
+    }
+
     fn both(&self, i: usize, j: usize) -> impl Iterator<Item = usize> {
         let has = move |(block, of): (usize, &Vec<Option<f64>>)| (of[i].is_some() && of[j].is_some()).then_some(block);
         self.all.values.iter().enumerate().filter_map(has)
@@ -156,7 +181,8 @@ pub(super) fn ratio(even: &Even<'_>, [i, j]: [usize; 2], share: f64) -> Option<E
         return Difference::of(even.all.rows(), i, j).map(|of| Estimate { value: of.mean.exp(), ci: None });
     };
     let (low, high) = found.ends(share);
-    Some(Estimate { value: found.mean.exp(), ci: Interval::finite(low.exp(), high.exp()) })
+    let ci = Interval::finite(low, high).and_then(|ci| Interval::finite(ci.low.exp(), ci.high.exp()));
+    Some(Estimate { value: found.mean.exp(), ci })
 }
 
 /// A level of a factor compared with the winner's level.

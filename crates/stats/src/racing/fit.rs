@@ -22,6 +22,9 @@ pub struct Blocks<'a> {
     pub values: &'a [Vec<Option<f64>>],
     /// Whether the trial was disturbed; in blocks that are missing here no trial was.
     pub disturbed: &'a [Vec<bool>],
+    /// Whether an attempt of the trial failed, also if another one gave the value; in blocks that are missing here none
+    /// did.
+    pub failed: &'a [Vec<bool>],
     /// A number that identifies the server of the trial; in blocks that are missing here each trial had its own.
     pub servers: &'a [Vec<usize>],
     /// By candidate: what rounding hides of y; nothing of a candidate that is missing here.
@@ -29,9 +32,9 @@ pub struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    /// Blocks in which every trial had a server of its own and was not disturbed; values are not rounded.
+    /// Blocks in which every trial had a server of its own, was not disturbed and did not fail; values are not rounded.
     pub fn of(values: &'a [Vec<Option<f64>>]) -> Self {
-        Self { values, disturbed: &[], servers: &[], hidden: &[] }
+        Self { values, disturbed: &[], failed: &[], servers: &[], hidden: &[] }
     }
 
     pub(super) fn until(self, count: usize) -> Self {
@@ -40,6 +43,15 @@ impl<'a> Blocks<'a> {
 
     pub(super) fn is_disturbed(self, block: usize, candidate: usize) -> bool {
         self.disturbed.get(block).is_some_and(|of| of[candidate])
+    }
+
+    pub(super) fn is_failed(self, block: usize, candidate: usize) -> bool {
+        self.failed.get(block).is_some_and(|of| of[candidate])
+    }
+
+    /// Whether the candidate took part, with a result or without one.
+    pub(super) fn has_run(self, block: usize, candidate: usize) -> bool {
+        self.values[block][candidate].is_some() || self.is_failed(block, candidate)
     }
 
     pub(super) fn rows(self) -> Rows<'a> {

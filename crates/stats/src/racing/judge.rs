@@ -100,6 +100,9 @@ pub struct Standing {
     pub ratios: Vec<Option<Estimate>>,
     /// By candidate: whether it was disturbed alone more often than the leader alone.
     pub disturbed_alone: Vec<bool>,
+    /// By candidate: whether attempts of it alone are shown to fail more often than those of the leader alone; of the
+    /// leader, than those of another candidate that remains. Its other trials may be a selection of the fast ones.
+    pub fails_more: Vec<bool>,
     /// Upper limit, at the confidence of the race, of the ratio of the best candidate to the leader. Candidates that
     /// were disturbed alone or are lost are not considered. `None` when one of the others has no limit.
     pub behind: Option<f64>,
@@ -148,7 +151,8 @@ pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, early: &[u
     let blocks = all.values;
     all_positive("minimum effect", &[question.minimum_effect])?;
     valid_confidence(question.alpha)?;
-    let lengths = all.disturbed.iter().map(Vec::len).chain(all.servers.iter().map(Vec::len));
+    let marks = all.disturbed.iter().chain(all.failed).map(Vec::len);
+    let lengths = marks.chain(all.servers.iter().map(Vec::len));
     if let Some(got) = lengths.into_iter().find(|length| *length != candidates) {
         return Err(Error::Mismatch { what: "marks or servers of a block".into(), expected: candidates, got });
     }
@@ -164,6 +168,7 @@ pub fn judge(all: Blocks<'_>, candidates: usize, question: &Question, early: &[u
         decided: false,
         ratios: vec![None; candidates],
         disturbed_alone: vec![false; candidates],
+        fails_more: vec![false; candidates],
         behind: None,
         sd: None,
         blocks: blocks.len(),
@@ -245,7 +250,9 @@ fn compare_with_leader(standing: &mut Standing, blocks: Blocks<'_>, question: &Q
     for i in (0..candidates).filter(|i| *i != leader) {
         standing.ratios[i] = ratio(&even, [i, leader], share);
         standing.disturbed_alone[i] = even.is_one_sided(i, leader);
+        standing.fails_more[i] = even.fails_more(i, leader);
     }
+    standing.fails_more[leader] = standing.left().into_iter().any(|i| i != leader && even.fails_more(leader, i));
     let look = Look { even, blocks: blocks.values.len(), alpha: question.alpha };
     standing.behind = behind(standing, &look, leader);
 }

@@ -31,5 +31,5 @@ pub use fit::{Fit, LOOKS, Pair, orders};
 pub use rule::{FEWEST_PAIRS, NOMINAL_P, Needed, Outlook, Question, Rule, evidence, outlook, resolution};
 pub use verdict::{
     Comparison, FEWEST_SESSIONS, Finding, Verdict, comparisons, decide, decide_once, decide_rounded, decide_sessions,
-    is_one_sided,
+    fit_rounded, is_one_sided,
 };

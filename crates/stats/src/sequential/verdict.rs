@@ -51,8 +51,7 @@ pub fn decide(pairs: &[Pair], question: &Question, last: bool) -> Result<Finding
 /// # Errors
 /// As [`decide`].
 pub fn decide_rounded(pairs: &[Pair], question: &Question, hidden: Rounding, last: bool) -> Result<Finding, Error> {
-    // Pairs that are all equal by rounding are no certainty.
-    let fit = Fit::of(pairs)?.map(|fit| Fit { sd: fit.sd.max(hidden.error), ..fit });
+    let fit = fit_rounded(pairs, hidden)?;
     // A t-process keeps its error without this test: to exceed its limit, few pairs of any distribution must be too far
     // apart.
     let is_by_draw =
@@ -61,12 +60,21 @@ pub fn decide_rounded(pairs: &[Pair], question: &Question, hidden: Rounding, las
 }
 
 /// Judges pairs once, by one t interval, at a moment that they do not determine themselves: those of a control when its
-/// comparison is decided.
+/// comparison is decided. `hidden` as of [`decide_rounded`].
 ///
 /// # Errors
 /// As [`decide`].
-pub fn decide_once(pairs: &[Pair], minimum_effect: f64, alpha: f64) -> Result<Finding, Error> {
-    judge(Fit::of(pairs)?, &Question { minimum_effect, alpha, rule: Rule::Sessions }, 0.0, true, || false)
+pub fn decide_once(pairs: &[Pair], minimum_effect: f64, hidden: Rounding, alpha: f64) -> Result<Finding, Error> {
+    let question = Question { minimum_effect, alpha, rule: Rule::Sessions };
+    judge(fit_rounded(pairs, hidden)?, &question, hidden.slack, true, || false)
+}
+
+/// The estimates from pairs of rounded values: pairs that are all equal by rounding are no certainty.
+///
+/// # Errors
+/// [`Error::NotFinite`] for a log ratio that is not finite.
+pub fn fit_rounded(pairs: &[Pair], hidden: Rounding) -> Result<Option<Fit>, Error> {
+    Ok(Fit::of(pairs)?.map(|fit| Fit { sd: fit.sd.max(hidden.error), ..fit }))
 }
 
 /// Judges sessions, each by its pairs. `last` says that all planned sessions are over.
@@ -153,24 +161,25 @@ pub struct Comparison {
 }
 
 /// The successive comparisons that a question's rule makes of pairs: each begins with the pair after the last one of
-/// the comparison before, so that no pair is shared. A last comparison without a decision is left out.
+/// the comparison before, so that no pair is shared. A last comparison without a decision is left out. `hidden` as of
+/// [`decide_rounded`].
 ///
 /// # Errors
 /// As [`decide`].
-pub fn comparisons(pairs: &[Pair], question: &Question) -> Result<Vec<Comparison>, Error> {
+pub fn comparisons(pairs: &[Pair], question: &Question, hidden: Rounding) -> Result<Vec<Comparison>, Error> {
     let most = question.rule.most_pairs().unwrap_or(MOST_ANYTIME);
     let mut rest = pairs;
     let mut found = Vec::new();
-    while let Some(comparison) = first(rest, question, most)? {
+    while let Some(comparison) = first(rest, question, hidden, most)? {
         found.push(comparison);
         rest = &rest[comparison.pairs..];
     }
     Ok(found)
 }
 
-fn first(pairs: &[Pair], question: &Question, most: usize) -> Result<Option<Comparison>, Error> {
+fn first(pairs: &[Pair], question: &Question, hidden: Rounding, most: usize) -> Result<Option<Comparison>, Error> {
     for n in 1..=most.min(pairs.len()) {
-        let verdict = decide(&pairs[..n], question, false)?.verdict;
+        let verdict = decide_rounded(&pairs[..n], question, hidden, false)?.verdict;
         if verdict != Verdict::Undecided || n == most {
             return Ok(Some(Comparison { pairs: n, verdict }));
         }
@@ -249,7 +258,7 @@ mod tests {
         let values = [0.001, -0.001, 0.0005, -0.0005, 0.100, 0.101, 0.099, 0.1005, 0.1, 0.099, 0.0, 0.001];
         let pairs: Vec<Pair> =
             values.iter().enumerate().map(|(i, d)| Pair { log_ratio: *d, b_first: i % 2 == 0 }).collect();
-        let found = comparisons(&pairs, &question).unwrap();
+        let found = comparisons(&pairs, &question, Rounding::default()).unwrap();
         let expected =
             [(4, Verdict::Equivalent), (6, Verdict::Changed)].map(|(pairs, verdict)| Comparison { pairs, verdict });
         assert_eq!(found, expected);
@@ -260,7 +269,7 @@ mod tests {
         let question = Question { minimum_effect: 1e-6, alpha: 0.05, rule: Rule::Looks };
         let pairs: Vec<Pair> =
             (0..40).map(|i| Pair { log_ratio: f64::from(i % 4) - 1.5, b_first: i % 3 == 0 }).collect();
-        let found = comparisons(&pairs, &question).unwrap();
+        let found = comparisons(&pairs, &question, Rounding::default()).unwrap();
         assert_eq!(found, [Comparison { pairs: 18, verdict: Verdict::Undecided }; 2]);
     }
 }

@@ -6,6 +6,7 @@ use tare_text::{Key, Keyed, Value, key};
 
 /// Least number of sessions for a verdict beyond a single session.
 const FEWEST_SESSIONS: usize = tare_stats::sequential::FEWEST_SESSIONS;
+const MOST_SESSIONS: usize = 1000;
 
 /// The keys of `[decide]`; for a missing key `tare ab` uses its default.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -47,7 +48,7 @@ impl Keyed for Decide {
         ),
         Key::words(
             "sessions",
-            "number of sessions: 1, or at least 5; each is one run",
+            "number of sessions: 1, or 5 to 1000; each is one run",
             |s| s.sessions.map(Into::into),
             |s, v| sessions(&v.to_string()).map(|sessions| s.sessions = Some(sessions)),
         ),
@@ -79,10 +80,11 @@ fn minimum_effect(text: &str) -> Result<f64, String> {
 
 /// A valid number of sessions: 1, or enough to show their spread.
 pub fn sessions(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|sessions| *sessions == 1 || (FEWEST_SESSIONS..=1000).contains(sessions)).ok_or_else(|| {
+    let is_valid = |sessions: &usize| *sessions == 1 || (FEWEST_SESSIONS..=MOST_SESSIONS).contains(sessions);
+    text.parse().ok().filter(is_valid).ok_or_else(|| {
         format!(
-            "1, or at least {FEWEST_SESSIONS}: a verdict over several sessions needs their spread, which fewer do not \
-             show"
+            "1, or {FEWEST_SESSIONS} to {MOST_SESSIONS}: a verdict over several sessions needs their spread, which \
+             fewer do not show"
         )
     })
 }

@@ -29,7 +29,8 @@ fn every_key_is_read_and_comes_back_from_what_is_written() {
 #[test]
 fn a_wrong_decide_key_is_refused_with_what_was_expected() {
     for (wrong, expected) in [
-        ("sessions = 3", "at least 5"),
+        ("sessions = 3", "1, or 5 to 1000"),
+        ("sessions = 1001", "1, or 5 to 1000"),
         ("minimum_effect = \"2\"", "0.02"),
         ("bugdet_s = 3", "budget_s"),
         ("budget_s = 0", "above 0"),

@@ -139,7 +139,10 @@ pub(crate) fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Resul
             pairs: ab.pairs,
             lost_pairs: ab.lost,
             disturbed_pairs: ab.disturbed,
-            disturbed_alone: object! { a: ab.disturbed_alone[0], b: ab.disturbed_alone[1] },
+            disturbed_alone: by_side(ab.disturbed_alone),
+            lost_alone: by_side(ab.lost_alone),
+            failed_alone: by_side(ab.failed_alone),
+            rounding_hides: ab.hidden,
             stopped: ab.stop,
             sessions: ab.sessions,
             sessions_asked: ab.rule.sessions,
@@ -161,6 +164,10 @@ pub(crate) fn print(ab: &Ab, certified: Option<&Certified>, json: bool) -> Resul
     let mut rows = ab_rows::rows(ab);
     rows.push(("A/A here", certificate::alongside(certified)));
     output::lines(&format!("{}\n\n{}", words::sentence(ab), row_lines(&rows)))
+}
+
+fn by_side([a, b]: [usize; 2]) -> impl Serialize {
+    object! { a, b }
 }
 
 /// The machine's certificate in the document of a verdict.

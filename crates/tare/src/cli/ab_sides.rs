@@ -13,6 +13,7 @@ use tare_findings::ab::Ab;
 use tare_findings::probes::can_move;
 use tare_report::words::ab as words;
 use tare_results::factor;
+use tare_results::metric;
 use tare_results::pairs::Rule;
 use tare_results::probe::{Probe, ProbeUse};
 use tare_results::schema::{Plan, PlannedCondition, Session, Settle, TrialRecord, Turns};
@@ -235,6 +236,12 @@ pub fn conditions(plan: &Plan) -> Result<[String; 2], Problem> {
 }
 
 fn of_commands(name: &'static str, command: Value, overrides: &Overrides) -> Result<Study, Problem> {
+    let engine = overrides.engine.as_ref().map(|engine| format!("--engine {engine}"));
+    let load = || overrides.options.first().map(|(_, typed)| typed.clone());
+    if let Some(option) = engine.or_else(load) {
+        return Err(Problem::new(Exit::Usage, format!("{option} has no effect on commands, which are the load"))
+            .expected("commands alone, or an engine with options, builds or placements of its server"));
+    }
     let values = vec![
         ("workload", "name", "command".into()),
         ("workload", "command", command),
@@ -276,6 +283,7 @@ pub(crate) fn settle_of(
     on: (&Machine, Where),
 ) -> Result<(Study, Plan), Problem> {
     study_file::check_metrics(&study, decide.metric.iter().chain(&decide.controls))?;
+    check_controls(&decide)?;
     let sides = conditions(&plan)?;
     // The plan has one trial per condition: in a duet four, each side on each half, of which a pair runs two at once.
     let duet = ab_together::of_plan(&plan);
@@ -300,6 +308,23 @@ pub(crate) fn settle_of(
     };
     plan.turns = take_turns.then_some(Turns { seed: rule.seed });
     Ok((study, settle::begun(plan, rule)))
+}
+
+/// Refuses a control that is the metric itself: every change would be one of the control, and no change would be
+/// claimed. Without a named metric it is the first headline metric, which is known only after the first trial.
+fn check_controls(decide: &Decide) -> Result<(), Problem> {
+    let is_metric = |name: &&String| match &decide.metric {
+        Some(metric) => *name == metric,
+        None => metric::describe(name).is_primary(),
+    };
+    let Some(name) = decide.controls.iter().find(is_metric) else { return Ok(()) };
+    let may_be = if decide.metric.is_some() { "is" } else { "may be" };
+    Err(Problem::new(Exit::Usage, format!("the control `{name}` {may_be} the metric that is compared"))
+        .expected("a control that the change cannot affect")
+        .advice(match decide.metric {
+            Some(_) => format!("leave out --control {name}, or compare another metric with --metric NAME"),
+            None => format!("name the metric to compare, another one than {name}: --metric NAME"),
+        }))
 }
 
 /// Whether a trial of B sets the same values as a trial of A, even if they are spelt differently.

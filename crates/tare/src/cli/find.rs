@@ -245,8 +245,10 @@ fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
         )
         .at(format!("{path}/trials.jsonl"))
         .advice(format!("read the reasons with: tare show {word}"))),
-        // After the last look, more time adds no block.
-        _ if matches!(found.stop, Some(RaceStop::LastLook | RaceStop::Replaced)) => Ok(Exit::Inconclusive),
+        // More time adds no block.
+        _ if matches!(found.stop, Some(RaceStop::LastLook | RaceStop::FailsMore | RaceStop::Replaced)) => {
+            Ok(Exit::Inconclusive)
+        }
         _ => {
             // --within counts from the first block on; if nothing is known, twice the time so far.
             let minutes = ((found.elapsed_s + found.to_go_s.unwrap_or(found.elapsed_s)) / 60.0).ceil();

@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tare_files::Audience;
 use tare_findings::history::{self, HistoryError, KeptError, NotAdded, Options, Run};
+use tare_findings::state::nothing_done;
 use tare_report::export::write::Format;
 use tare_report::terminal::{self, Style};
-use tare_report::{html, json};
+use tare_report::{html, json, words};
 use tare_results::ReadError;
 
 /// Largest list of commits that is read, bytes.
@@ -127,6 +128,9 @@ fn read(path: &Path) -> Result<Kept, Problem> {
         return Ok(kept);
     }
     let results = super::results_problem::open(path)?;
+    for (metric, trials) in nothing_done(&results.trials) {
+        output::note(&format!("{}: {}", path.display(), words::nothing_done(&metric, trials)));
+    }
     Ok(Kept { runs: vec![Run::of(name(path), &results)], audience: results.audience })
 }
 

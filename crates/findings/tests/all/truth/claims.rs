@@ -64,7 +64,8 @@ pub fn race(draws: &mut Draws, hard: Hard) -> (Find, usize) {
 pub fn leads_wrongly(found: &Find, best: usize, of: impl Fn(Open) -> bool) -> bool {
     let behind = if found.leader == Some(best) { 0.0 } else { AHEAD };
     match found.open().filter(|open| of(*open)) {
-        None => false,
+        // It says nothing about how good the leader is.
+        None | Some(Open::FailsMore) => false,
         Some(Open::BestOfOthers) => behind > 0.02_f64.ln_1p() && !found.candidates[best].disturbed_alone,
         Some(Open::DisturbedAlone) => found.known_behind().is_some_and(|ratio| behind > ratio.ln()),
         Some(Open::Behind(ratio)) => behind > ratio.ln(),

@@ -117,6 +117,8 @@ fn of_fate(fate: Fate) -> Option<Sentence> {
 
 fn of_open(open: Open) -> Sentence {
     match open {
+        // The test of `tare ab`.
+        Open::FailsMore => Sentence::AbFailsMore,
         Open::BestOfOthers => Sentence::FindBestOfOthers,
         // Both say how far the leader is behind at most.
         Open::DisturbedAlone | Open::Behind(_) => Sentence::FindBehind,
@@ -149,6 +151,7 @@ fn of_note(note: &Note) -> Option<Sentence> {
         | Note::Unprobed(_)
         | Note::Disturbed { .. }
         | Note::Failed { .. }
+        | Note::NothingDone { .. }
         | Note::Lost { .. }
         | Note::Unfinished { .. }
         | Note::Sessions { .. }

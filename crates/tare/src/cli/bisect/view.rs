@@ -15,7 +15,7 @@ use tare_findings::certificate::Certified;
 use tare_findings::why;
 use tare_report::words::{self, bisect, certificate};
 use tare_study::plan::resolve::Where;
-use tare_text::{count, duration, object, percent};
+use tare_text::{count, duration, object, small_percent};
 use tare_topology::Machine;
 
 /// The metric that gives the time per transaction.
@@ -179,7 +179,7 @@ pub fn print_outlook(request: &BisectRequest, json: bool, trusted: bool) -> Resu
     let last = request.last();
     let predicted = Predicted::of(request, trusted)?;
     let estimated_s = predicted.estimated_s();
-    let effect = percent(request.minimum_effect);
+    let effect = small_percent(request.minimum_effect);
     let (good, bad) = (&request.line[0].id, &request.line[last].id);
     let time = match (estimated_s, request.build.is_some()) {
         (Some(s), true) => format!("; {} of trials, plus the time of builds", duration(s)),

@@ -12,6 +12,7 @@ use tare_findings::reproduce::{Figure, Open, Reproduced, Why as NotYet};
 use tare_report::terminal::{self, Style};
 use tare_report::words::{ab, ab_rows, bisect, find, history_sentence, reproduce, why};
 use tare_results::claim::Cannot;
+use tare_results::laps::RaceStop;
 use tare_results::levels_of;
 use tare_results::metric::Better;
 use tare_results::pairs::{Rule, Stop};
@@ -107,6 +108,8 @@ fn race(decided: bool, values: [Option<f64>; 3]) -> Find {
         trials: 8,
         disturbed: 0,
         disturbed_alone: false,
+        with_failed_attempts: 0,
+        fails_more: false,
         ratio: None,
         value,
         p99_ms: None,
@@ -242,6 +245,9 @@ fn races() -> Vec<(String, Find)> {
         places.iter().for_each(|place| candidates[*place].disturbed_alone = true);
         Find { candidates, ..open.clone() }
     };
+    let mut failing = Find { stop: Some(RaceStop::FailsMore), ..open.clone() };
+    (failing.candidates[0].with_failed_attempts, failing.candidates[0].fails_more) = (5, true);
+    races.push(("a leader that fails".to_owned(), failing.clone()));
     let best_of_others = Find { behind: Some(1.004), ..alone(&[1, 2]) };
     // Names of three words, and the longest numbers.
     let long_names = |decided, open: Find| {
@@ -260,6 +266,7 @@ fn races() -> Vec<(String, Find)> {
     one_of_others.candidates[2].fate = Fate::Worse;
     for (what, found) in [
         ("by its spread", open.clone()),
+        ("a failing leader", failing),
         ("disturbed alone", alone(&[1])),
         ("all disturbed alone", best_of_others.clone()),
         ("one disturbed alone", one_of_others),

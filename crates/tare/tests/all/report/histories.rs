@@ -66,11 +66,34 @@ fn a_step_of_two_percent_is_reported_with_its_runs_and_fails_the_gate() {
     assert!(flat.contains("; whether the environment changed there is not recorded."), "{out}");
     assert!(flat.contains("run-007 lies far from the neighbouring runs"), "{out}");
     assert!(flat.contains("gate failed"), "{out}");
+    assert!(flat.starts_with(found["text"].as_str().unwrap()) && line["not_tested"].is_null(), "{out}{found}");
     assert_eq!(tare(&["history", path(dir.path()), "--fail-if-slower", "5"]).0, 0);
     let large = json(&["history", path(dir.path()), "--minimum-effect", "5", "--json"]);
     assert_eq!(large["metrics"][0]["changes"].as_array().unwrap().len(), 0);
     let other = json(&["history", path(dir.path()), "--metric", "cpu_us", "--json"]);
     assert_eq!(other["metrics"][0]["changes"][0]["before"], "run-018");
+}
+
+/// A throughput of 0 is no result, and it is said; another metric may be 0.
+#[test]
+fn trials_of_a_csv_file_that_did_nothing_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let rows = |values: [&str; 3]| {
+        let row = |(trial, value): (usize, &str)| format!("base,{trial},0,tps,{value}\nbase,{trial},0,waits,0\n");
+        let rows: String = values.into_iter().enumerate().map(row).collect();
+        format!("condition,trial,sample,metric,value\n{rows}")
+    };
+    let [a, b] = [("a.csv", ["100", "101", "102"]), ("b.csv", ["100", "0", "-1"])].map(|(name, values)| {
+        fs::write(dir.path().join(name), rows(values)).unwrap();
+        dir.path().join(name)
+    });
+    const WHY: &str = "2 trials count as failed because tps is 0 or below";
+    let (_, _, err) = tare(&["history", path(&a), path(&b)]);
+    assert!(err.contains(&format!("b.csv: {WHY}")) && !err.contains("a.csv"), "{err}");
+    let (_, out, _) = tare(&["compare", path(&a), path(&b)]);
+    assert!(one_line(&out).contains(&format!("B, base: {WHY}")), "{out}");
+    let found = json(&["compare", path(&a), path(&b), "--json"]);
+    assert!(found["notes"].to_string().contains(WHY), "{found}");
 }
 
 #[test]

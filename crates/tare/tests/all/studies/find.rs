@@ -1,6 +1,6 @@
 //! `tare find`: worse candidates are dropped, interrupted races are resumed, and equivalent placements are merged.
 
-use crate::support::{QUIET, World, json, send, trials, wait_for_trials};
+use crate::support::{QUIET, World, json, one_line, script, send, trials, wait_for_trials};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -127,6 +127,31 @@ fn a_race_out_of_time_reports_the_remaining_candidates_and_how_to_resume() {
     let rows: Vec<&str> = out.lines().filter(|line| line.trim_start().starts_with("command=")).collect();
     assert!(rows.len() == 3 && rows[2].contains("command=false") && !rows[2].contains("1.00x"), "{out}");
     assert!(rows[0].contains("1.00x"), "{out}");
+}
+
+/// Every second attempt of the fastest fails and is repeated, as if it were too slow.
+#[test]
+fn a_candidate_whose_attempts_fail_is_not_named_the_best() {
+    let world = World::new();
+    let flaky = world.path("flaky");
+    let count = world.path("runs").display().to_string();
+    script(&flaky, &format!("echo >> {count}\ntest $(($(wc -l < {count}) % 2)) = 0 && exec sleep 0.02"));
+    let candidates = [format!("command={}", flaky.display()), "command=sleep 0.2".to_owned()];
+    let all = ["find", "--json", "--out", "results", &candidates[0], &candidates[1]];
+    let (out, err) = world.exits(5, &[&all[..], &QUIET, &["--seed", "3"]].concat());
+    let found = json(&out);
+    assert_eq!((&found["decided"], &found["ahead"]), (&false.into(), &candidates[0].as_str().into()), "{found}{err}");
+    let [first, second] = [0, 1].map(|place| &found["candidates"][place]);
+    assert!(first["with_failed_attempts"].as_u64() >= Some(3) && first["fails_more"] == true, "{found}");
+    assert_eq!((&second["with_failed_attempts"], &second["fails_more"]), (&0.into(), &false.into()), "{found}");
+    assert_eq!(found["stop"], "fails_more", "{found}");
+    assert!(found["text"].as_str().unwrap().ends_with("leads, but its attempts failed more often."), "{found}");
+    // More time does not help, and none is offered.
+    let (out, err) = world.exits(5, &["find", "--resume", "results", "--within", "1h"]);
+    let printed = one_line(&out);
+    assert!(printed.contains("failed: attempts of command=") && printed.contains(" failed "), "{out}");
+    assert!(!err.contains("resume with"), "{err}");
+    assert_eq!(json(&world.exits(5, &["find", "--resume", "results", "--json"]).0)["blocks"], found["blocks"]);
 }
 
 #[test]

@@ -127,6 +127,9 @@ fn options_that_would_have_no_effect_are_refused() {
         (&["why", "x", "y", "--within", "1h"], "--prove"),
         (&["why", "x", "y", "--trust"], "--prove"),
         (&["export", "x", "--format", "markdown", "--table", "trials"], "--table has no effect on markdown"),
+        (&["ab", "--a", "command=true", "--b", "command=true", "--load", "tpcc"], "--load tpcc has no effect"),
+        (&["ab", "--certify", "--a", "command=true", "--engine", "mysql"], "--engine mysql has no effect"),
+        (&["find", "command=true", "command=false", "--load", "tpcc"], "--load tpcc has no effect"),
     ] {
         let (_, err) = world.exits(2, words);
         assert!(err.contains(named), "{err}");
@@ -194,6 +197,13 @@ fn a_metric_that_no_load_has_is_refused_before_the_first_pair() {
         let (_, err) = world.exits(2, &[words, &["--metric", "wal_s", "--dry-run"]].concat());
         assert!(err.contains("no load has the metric `wal_s`") && err.contains("did you mean `wall_s`?"), "{err}");
     }
+    // A control that is what is compared, or may be.
+    let itself = ["--metric", "user_s", "--control", "user_s", "--dry-run"];
+    let (_, err) = world.exits(2, &[&sides[..], &itself].concat());
+    assert!(err.contains("`user_s` is the metric that is compared") && err.contains("leave out --control"), "{err}");
+    let (_, err) = world.exits(2, &[&sides[..], &["--control", "wall_s", "--dry-run"]].concat());
+    assert!(err.contains("`wall_s` may be the metric") && err.contains("--metric NAME"), "{err}");
+    world.exits(0, &[&sides[..], &["--metric", "user_s", "--control", "wall_s", "--dry-run"]].concat());
     // A side written as --set writes the key.
     let (_, err) = world.exits(2, &["ab", "--a", "process.aslr=off", "--b", "aslr=on"]);
     assert!(err.contains("process.aslr=off is not a side") && err.contains("mean aslr?)"), "{err}");
