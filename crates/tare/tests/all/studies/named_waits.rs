@@ -56,7 +56,9 @@ fn the_threads_of_a_pool_have_the_servers_part_together() {
     let found = TrialTime::of(trial, results.captures.get(&(trial.trial, trial.attempt))).unwrap();
     assert_eq!(sizes(&results), [("workload.rows".to_owned(), 1000), ("workload.tables".to_owned(), 1)]);
     let server = found.part(&Part::ServerUser) + found.part(&Part::ServerSystem);
-    assert!(found.has_pool && server > 0.1 * found.us, "{found:?}");
+    // On a busy machine most of the time may be that of other programs.
+    let counted = trial.samples[0].metrics["server_cpu_us_per_transaction"];
+    assert!(found.has_pool && (server / counted - 1.0).abs() < 0.2, "{server} {counted} {found:?}");
     assert!((found.parts.values().sum::<f64>() / found.us - 1.0).abs() < 1e-6, "{found:?}");
     let (out, _) = world.exits(0, &["why", "results"]);
     assert!(
