@@ -102,8 +102,12 @@ pub enum WaitKind {
     /// The log, until it is on storage.
     Log,
     File,
-    /// A timed wait: back-off, sleep.
+    /// A file that holds what one statement sorts or collects, because its memory does not suffice.
+    TemporaryFile,
+    /// A timed wait of the server itself: back-off.
     Pause,
+    /// A sleep that a statement asks for, such as `pg_sleep`.
+    Sleep,
     /// Another process that works for the same statement, such as a parallel worker.
     Process,
 }

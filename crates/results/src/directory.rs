@@ -72,9 +72,9 @@ pub struct Results {
     pub certified: Option<serde_json::Value>,
     /// Numbers of the unfinished shards of a study cut into shards; else empty.
     pub open_shards: Vec<usize>,
-    /// Damaged lines of the files of records; also reported in [`Results::warnings`].
+    /// Damaged lines of the files of records.
     pub damaged: Vec<DamagedLine>,
-    /// Problems with the files, one sentence each.
+    /// Other problems with the files, one sentence each.
     pub warnings: Vec<String>,
 }
 
@@ -149,7 +149,6 @@ pub(super) fn read(folder: &Folder) -> Result<Results, ReadError> {
     if files == 0 {
         warnings.push("trials.jsonl is missing: no trial has finished".to_owned());
     }
-    warnings.extend(damaged.iter().map(ToString::to_string));
     let (trials, strangers) = lines::without_strangers(trials, Some(&plan));
     warnings.extend(strangers);
     let (mut captures, place) = (BTreeMap::new(), Place::of(Arc::new(folder.again()?)));

@@ -16,6 +16,7 @@ use super::schema::{
 use super::search::SearchRecord;
 use super::server::{ServerRecord, SettledRecord};
 use super::waits::{StackSamples, ThreadsTime, WaitsFile, WakesFile};
+use std::collections::BTreeMap;
 use tare_cpuset::CpuSet;
 use tare_topology::Machine;
 use tare_topology::measure::Measured;
@@ -137,7 +138,8 @@ limited! {
     PlannedCondition {
         lists: [levels: MOST_NAMES, settings: MOST_NAMES]
         parts: [placement]
-        others: [name, realizable, reason, unknown_option]
+        others: [name, realizable, reason, unknown_option, sizes]
+        and: |condition| each([("sizes", condition.sizes.as_ref().map_or(0, BTreeMap::len), MOST_NAMES)])
     }
     PlannedPlacement {
         lists: [client: MOST_THREADS, server: MOST_THREADS]

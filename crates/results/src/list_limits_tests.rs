@@ -147,6 +147,7 @@ fn every_list_of_a_plan_has_a_limit_and_is_named_with_it() {
     for place in ["/conditions/0/levels", "/conditions/0/settings"] {
         holds::<Plan>(&whole, place, |count| map(count, &json!("x")));
     }
+    holds::<Plan>(&whole, "/conditions/0/sizes", |count| map(count, &json!(1)));
     holds::<Plan>(&whole, "/conditions/0/placement/client", |count| vec![json!([]); count].into());
     holds::<Plan>(&whole, "/conditions/0/placement/server", |count| vec![json!([]); count].into());
     holds::<Plan>(&whole, "/conditions/0/placement/background", |count| (0..count).collect());

@@ -37,6 +37,11 @@ pub trait Load: Keys {
     fn dead(&self) -> Option<&'static str> {
         None
     }
+    /// The keys by which its transactions touch more rows, tables, warehouses or accounts, with their values; none of a
+    /// load whose statements decide alone what they touch.
+    fn sizes(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
     /// Whether it drives a server; otherwise the trial's own process does the work.
     fn needs_server(&self) -> bool {
         true

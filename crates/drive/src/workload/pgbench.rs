@@ -121,6 +121,15 @@ impl TimedClient for PgbenchSettings {
         }
     }
 
+    /// Custom scripts may name their rows.
+    fn sizes(&self) -> Vec<(&'static str, u64)> {
+        if self.scripts.iter().all(|script| is_builtin(script)) {
+            vec![("pgbench_scale", self.scale)]
+        } else {
+            Vec::new()
+        }
+    }
+
     fn dataset(&self, _seed: u64) -> String {
         format!("pgbench itself, scale {}", self.scale)
     }
@@ -186,6 +195,12 @@ fn job(words: Vec<String>, target: &ConnectTarget, of: &ServerValues) -> Result<
 }
 
 const BUILTIN: [&str; 3] = ["tpcb-like", "simple-update", "select-only"];
+
+/// Whether it is one of pgbench's scripts, with or without a weight.
+fn is_builtin(script: &str) -> bool {
+    BUILTIN.contains(&script.split('@').next().unwrap_or_default())
+}
+
 /// Where Debian installs the programs of each version of PostgreSQL.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
@@ -233,12 +248,11 @@ impl PgbenchSettings {
             words.push(format!("--sampling-rate={}", self.log_fraction));
         }
         words.extend(self.rate.map(|rate| format!("--rate={rate}")));
-        let is_builtin = |script: &String| BUILTIN.contains(&script.split('@').next().unwrap_or_default());
         for script in &self.scripts {
             words.extend([if is_builtin(script) { "-b" } else { "-f" }.to_owned(), script.clone()]);
         }
         // pgbench's vacuum needs pgbench's own tables, which custom scripts may not have.
-        if !self.scripts.iter().all(is_builtin) {
+        if !self.scripts.iter().all(|script| is_builtin(script)) {
             words.extend(["--no-vacuum".to_owned(), format!("--define=scale={}", self.scale)]);
         }
         words.extend(self.options.iter().cloned());
@@ -300,6 +314,7 @@ mod tests {
         let own = PgbenchSettings { scripts: vec!["mine.sql@3".into(), "select-only@1".into()], ..settings };
         let line = own.run(&target, 8, 3, 7, Path::new("/l/log")).join(" ");
         assert!(line.contains("-f mine.sql@3 -b select-only@1 --no-vacuum --define=scale=1"), "{line}");
+        assert!(TimedClient::sizes(&own).is_empty(), "its own script may name its rows");
         assert!(own.prepare(&target).join(" ").ends_with("-i -q -s 1 sbtest"));
         let tls = Tls { mode: TlsMode::VerifyCa, ca: Some("/ca".into()), identity: None, ..Tls::default() };
         let target = ConnectTarget { password: "a:b\\".into(), tls, ..target };

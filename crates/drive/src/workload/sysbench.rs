@@ -93,6 +93,10 @@ impl TimedClient for SysbenchSettings {
         }
     }
 
+    fn sizes(&self) -> Vec<(&'static str, u64)> {
+        if self.has_sizes() { vec![("tables", self.tables as u64), ("rows", self.rows)] } else { Vec::new() }
+    }
+
     fn dataset(&self, seed: u64) -> String {
         let distribution = self.distribution.map_or("its own".to_owned(), |distribution| distribution.to_string());
         format!(
@@ -185,6 +189,11 @@ impl SysbenchSettings {
         words
     }
 
+    /// Whether the script has options for the number of tables and rows: bulk_insert and custom scripts do not.
+    fn has_sizes(&self) -> bool {
+        self.script.starts_with("oltp_") || self.script.starts_with("select_random_")
+    }
+
     fn common(&self, driver: SysbenchDriver, target: &ConnectTarget, threads: usize) -> Vec<String> {
         let mut words = vec![
             self.program.clone(),
@@ -204,8 +213,7 @@ impl SysbenchSettings {
                 words.extend([format!("--{driver}-host={host}"), format!("--{driver}-port={port}")]);
             }
         }
-        // bulk_insert and custom scripts do not have these options.
-        if self.script.starts_with("oltp_") || self.script.starts_with("select_random_") {
+        if self.has_sizes() {
             words.extend([format!("--tables={}", self.tables), format!("--table-size={}", self.rows)]);
         }
         words.extend(self.distribution.map(|distribution| format!("--rand-type={distribution}")));
@@ -255,6 +263,7 @@ mod tests {
         let own = SysbenchSettings { script: "/x/mine.lua".into(), ..SysbenchSettings::default() };
         let line = own.run(SysbenchDriver::Mysql, &tcp, 1, 7, run).join(" ");
         assert!(line.contains("--mysql-host=127.0.0.1 --mysql-port=9") && !line.contains("--tables"), "{line}");
+        assert_eq!([&settings, &own].map(|one| TimedClient::sizes(one).len()), [2, 0]);
         assert!(!line.contains("--mysql-password"), "{line}");
         assert_eq!(secret_options(SysbenchDriver::Pgsql, &tcp).as_deref(), Some("pgsql-password=p\n"));
     }

@@ -168,7 +168,10 @@ fn kind(class: &str, name: &str) -> WaitKind {
         // One process writes the log for all waiting ones; waiting for a standby's answer is part of a commit too.
         ("LWLock", "WALWrite") | ("IPC", "SyncRep") => WaitKind::Log,
         ("IO", name) if name.to_ascii_lowercase().starts_with("wal") => WaitKind::Log,
+        // What work_mem does not suffice for.
+        ("IO", "BufFileRead" | "BufFileWrite" | "BufFileTruncate") => WaitKind::TemporaryFile,
         ("IO", _) => WaitKind::File,
+        ("Timeout", "PgSleep") => WaitKind::Sleep,
         ("Timeout", _) => WaitKind::Pause,
         // One process ends the transactions of all that wait for the lock of the process array, or of their state.
         ("IPC", "ProcArrayGroupUpdate" | "XactGroupUpdate" | "ClogGroupUpdate") => WaitKind::Lock,
@@ -201,7 +204,9 @@ mod tests {
             ("LWLock", "BufferContent", WaitKind::Page),
             ("LWLock", "BufferMapping", WaitKind::Lock),
             ("IO", "DataFileRead", WaitKind::File),
-            ("Timeout", "PgSleep", WaitKind::Pause),
+            ("IO", "BufFileWrite", WaitKind::TemporaryFile),
+            ("Timeout", "PgSleep", WaitKind::Sleep),
+            ("Timeout", "SpinDelay", WaitKind::Pause),
             ("BufferPin", "BufferPin", WaitKind::Lock),
             ("IPC", "SyncRep", WaitKind::Log),
             ("IPC", "ProcArrayGroupUpdate", WaitKind::Lock),

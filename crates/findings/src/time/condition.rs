@@ -63,6 +63,9 @@ pub struct ConditionTime {
     pub events: Vec<EventMean>,
     /// Data that at least one trial did not record.
     pub missing: Vec<Missing>,
+    /// Whether the server's parts are those of all its threads together, because a pool serves the connections.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub thread_pool: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -122,7 +125,7 @@ pub(crate) fn leave_out_unrecorded(sides: &mut [&mut Vec<TrialTime<'_>>]) {
     let counts_as = |part: Part| match by_some.iter().any(|kind| hides(*kind, &part, has_sleeps)) {
         false => part,
         // Threads sleep during these waits.
-        true if has_sleeps && (part == Part::RowLock || part.is_lock()) => Part::Asleep,
+        true if has_sleeps && (matches!(part, Part::RowLock | Part::StatementSleep) || part.is_lock()) => Part::Asleep,
         true => Part::NotExplained,
     };
     for time in sides.iter_mut().flat_map(|trials| trials.iter_mut()) {
@@ -135,13 +138,16 @@ pub(crate) fn leave_out_unrecorded(sides: &mut [&mut Vec<TrialTime<'_>>]) {
 /// Whether a trial that lacks this data lacks the part, or has it from another source than the others. `has_sleeps`:
 /// whether all trials recorded the sleeps.
 fn hides(lacked: Missing, part: &Part, has_sleeps: bool) -> bool {
-    let of_files = matches!(part, Part::Flush | Part::Io | Part::Pause);
+    let of_files = matches!(part, Part::Flush | Part::Io | Part::TemporaryFiles | Part::Pause | Part::StatementSleep);
     match lacked {
         Missing::WaitsForCpu => matches!(part, Part::ClientWaited | Part::ServerWaited | Part::OtherPrograms),
         Missing::ServerThreads => matches!(part, Part::ServerUser | Part::ServerSystem | Part::ServerWaited),
         Missing::RowLocks => *part == Part::RowLock,
         // Sleeps that the server names are in no futex.
-        Missing::Locks => part.is_lock() || (of_files || *part == Part::Asleep) && !has_sleeps,
+        Missing::Locks => {
+            let by_the_server = part.is_lock() || *part == Part::StatementSleep;
+            by_the_server || (of_files || *part == Part::Asleep) && !has_sleeps
+        }
         Missing::Sleeps => {
             of_files
                 || matches!(part, Part::Asleep | Part::Way | Part::Futex(_))
@@ -183,6 +189,7 @@ pub(crate) fn of_condition(name: &str, times: &[TrialTime<'_>]) -> Option<Condit
         away_from_memory: times.iter().map(|time| time.away_from_memory).sum::<Option<f64>>().map(|sum| sum / n),
         events: events_of_condition(times),
         missing: missing.into_iter().collect(),
+        thread_pool: times.iter().any(|time| time.has_pool),
     })
 }
 

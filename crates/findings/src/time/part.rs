@@ -30,7 +30,12 @@ pub enum Part {
     Flush,
     /// Reads and writes of files, including page faults.
     Io,
+    /// Reads and writes of files that hold what one statement sorts or collects.
+    TemporaryFiles,
+    /// Sleeps of the server itself for a set time.
     Pause,
+    /// Sleeps that statements ask for, such as `SLEEP()` and `pg_sleep`.
+    StatementSleep,
     /// Waits for row locks, as counted by the server.
     RowLock,
     /// Waits for one lock inside the server, with the server's name for it.

@@ -148,6 +148,8 @@ pub struct TrialTime<'r> {
     pub away_from_memory: Option<f64>,
     /// Data that the trial's record lacks.
     pub missing: BTreeSet<Missing>,
+    /// Whether the server's parts are those of all its threads together, because a pool serves the connections.
+    pub has_pool: bool,
 }
 
 /// Totals over the samples of a trial, seconds and counts.
@@ -157,7 +159,9 @@ struct Sums {
     wall_s: f64,
     clients: usize,
     client: Side,
+    /// The threads that serve connections; of a server with a pool, all of its threads.
     server: Side,
+    has_pool: bool,
     background_s: f64,
     /// Waits of the clients and of the server for CPUs that other programs used.
     for_strangers_s: [f64; 2],
@@ -212,7 +216,8 @@ impl Side {
 
 impl Sums {
     fn of(trial: &TrialRecord, planned: Option<&PlannedCondition>) -> Self {
-        let mut sums = Self::default();
+        let mut sums = Self { has_pool: has_pool(trial), ..Self::default() };
+        let serving = if sums.has_pool { ThreadClass::Background } else { ThreadClass::Connection };
         for sample in &trial.samples {
             let clients = clients(trial, sample, planned);
             let Some(tps) = sample.metrics.get(TPS.name()).filter(|_| clients > 0) else { continue };
@@ -220,14 +225,15 @@ impl Sums {
             sums.wall_s += clients as f64 * sample.elapsed_s;
             sums.clients = clients;
             sums.client.add(sample, ThreadClass::Client);
-            sums.server.add(sample, ThreadClass::Connection);
-            let background = sample.threads.iter().filter(|thread| thread.class == ThreadClass::Background);
+            sums.server.add(sample, serving);
+            let is_background = |class: ThreadClass| class == ThreadClass::Background && class != serving;
+            let background = sample.threads.iter().filter(|thread| is_background(thread.class));
             if let Some(spun_s) = sample.covariates.get(CLIENT_SPUN) {
                 *sums.spun_s.get_or_insert(0.0) += spun_s;
             }
             sums.background_s += background.map(|thread| thread.user_s + thread.system_s).sum::<f64>();
             sums.throttled_s += quota_took_s(sample, clients);
-            let sides = [ThreadClass::Client, ThreadClass::Connection].into_iter();
+            let sides = [ThreadClass::Client, serving].into_iter();
             for (side, class) in sums.for_strangers_s.iter_mut().zip(sides) {
                 *side += waited_for_strangers_s(sample, class, trial.client_host.is_some());
             }
@@ -249,6 +255,18 @@ impl Sums {
         self.client.waited_s *= own;
         self.for_strangers_s[0] *= own;
     }
+}
+
+/// The setting of MariaDB and MySQL that decides which threads serve the connections.
+const THREAD_HANDLING: &str = "thread_handling";
+const OWN_THREADS: &str = "one-thread-per-connection";
+
+/// Whether the threads of a pool serve the connections: then no thread belongs to one of them, and only all threads of
+/// the server together are known.
+fn has_pool(trial: &TrialRecord) -> bool {
+    let handling = trial.server.as_ref().and_then(|server| server.changed.get(THREAD_HANDLING));
+    let serving = |sample: &SampleRecord| sample.threads.iter().any(|thread| thread.class == ThreadClass::Connection);
+    handling.is_some_and(|setting| setting.value != OWN_THREADS) && !trial.samples.iter().any(serving)
 }
 
 /// The key of a study for the number of connections.
@@ -340,6 +358,7 @@ impl<'r> TrialTime<'r> {
             switches: (sums.client.switches + sums.server.switches) / sums.transactions,
             away_from_memory: None,
             missing,
+            has_pool: sums.has_pool,
         })
     }
 

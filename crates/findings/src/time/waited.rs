@@ -7,7 +7,7 @@
 use super::part::{Missing, Part};
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::captures::{Captures, LocksFile, WaitKind};
-use tare_results::waits::{CallerShare, FutexOperation, PLACES, ThreadsTime, TimeUse};
+use tare_results::waits::{CallerShare, FutexOperation, PLACES, ThreadsTime, TimePart, TimeUse};
 
 /// Prefixes of functions that wait for the log, and for the other commits of a group.
 const LOG: [&str; 7] = [
@@ -73,7 +73,15 @@ pub(super) fn is_by_caller(lock: &str) -> bool {
 /// Whether the waits below a function have a part of their own.
 fn has_a_part(function: &str) -> bool {
     let of_the_server = OF_THE_SERVER.into_iter().any(|(_, names)| begins(function, names));
-    of_the_server || begins(function, &LOG) || begins(function, &COMMITS) || begins(function, &PAGES)
+    let of_others = [&LOG[..], &COMMITS, &PAGES, &ASKED].into_iter().any(|names| begins(function, names));
+    of_the_server || of_others
+}
+
+/// Prefixes of functions that sleep because a statement asks for it.
+const ASKED: [&str; 2] = ["Item_func_sleep::", "pg_sleep"];
+
+fn is_asked_for(chain: &str) -> bool {
+    chain.split(';').any(|function| begins(function, &ASKED))
 }
 
 /// Whether threads sleep below this function because they wait for a mutex or a read-write lock of a library.
@@ -164,6 +172,9 @@ pub(super) fn add(
     // including the part before the sample. Sleeps that have another name are none of these.
     let [flushed, mut waited_for_cpu] =
         [TimeUse::Flush, TimeUse::WaitedForCpu].map(|time| seen.map_or(0.0, |seen| share(seen, &[time])));
+    let asked_for = by_part.get(&Part::StatementSleep).copied().unwrap_or(0.0) - waited_for_cpu;
+    let asked_for = taken(&mut unnamed, asked_for.max(share_of_chains(callers, is_asked_for)));
+    by_part.insert(Part::StatementSleep, asked_for);
     // Includes the thread's own flushes.
     let log = by_part.get(&Part::Flush).copied().unwrap_or(0.0).min(flushed + unnamed + waited_for_cpu);
     let for_others = taken(&mut unnamed, (log - flushed).max(share_of_chains(callers, waits_for_another)));
@@ -188,19 +199,48 @@ pub(super) fn add(
             let all: f64 = futexes.values().sum();
             let of_futexes = taken(&mut unnamed, all - in_locks);
             parts.extend(futexes.into_iter().map(|(name, one)| (Part::Futex(name), us * of_futexes * one / all)));
-            // PostgreSQL waits for its pauses, and for reads by workers, as it waits for another process.
-            for (part, uses) in [(Part::Io, &FILES[..]), (Part::Pause, &[TimeUse::Pause])] {
-                let own = share(seen, uses);
-                let counted = by_part.get(&part).copied().unwrap_or(0.0);
-                by_part.insert(part, own + taken(&mut unnamed, counted - own - waited_for_cpu));
-            }
+            add_files_and_pauses(&mut by_part, seen, &mut unnamed, waited_for_cpu);
             by_part.insert(Part::Asleep, unnamed);
         }
         None => drop(missing.insert(Missing::Sleeps)),
     }
-    let others = [Part::Flush, Part::Io, Part::Pause, Part::Asleep].into_iter();
-    let others = others.filter_map(|part| Some((part.clone(), *by_part.get(&part)?)));
-    parts.extend(others.filter(|(_, share)| *share > 0.0).map(|(part, share)| (part, us * share)));
+    let others = by_part.into_iter().filter(|(part, share)| OTHERS.contains(part) && *share > 0.0);
+    parts.extend(others.map(|(part, share)| (part, us * share)));
+}
+
+/// The parts that are neither a lock nor of rows.
+const OTHERS: [Part; 6] =
+    [Part::Flush, Part::Io, Part::TemporaryFiles, Part::Pause, Part::StatementSleep, Part::Asleep];
+
+/// Prefixes of the names of temporary files: of PostgreSQL, of MariaDB and MySQL, and InnoDB's tablespace for them.
+const TEMPORARY: [&str; 3] = ["pgsql_tmp", "#sql", "ibtmp"];
+
+/// Adds what threads were seen in to what the server counts of it, which may include a wait for a CPU.
+fn add_files_and_pauses(by_part: &mut BTreeMap<Part, f64>, seen: &ThreadsTime, unnamed: &mut f64, waited_for_cpu: f64) {
+    let counted = |by_part: &BTreeMap<Part, f64>, part: &Part| by_part.get(part).copied().unwrap_or(0.0);
+    let (files, temporary) = of_files(seen, counted(by_part, &Part::TemporaryFiles));
+    let pauses = share(seen, &[TimeUse::Pause]);
+    for (part, own) in [(Part::Io, files), (Part::TemporaryFiles, temporary), (Part::Pause, pauses)] {
+        // PostgreSQL waits for its pauses, and for reads by workers, as it waits for another process.
+        let more = counted(by_part, &part) - own - waited_for_cpu;
+        by_part.insert(part, own + taken(unnamed, more));
+    }
+}
+
+/// Shares of the time in files of the server, and in temporary ones: those with such a name, or if there is none, as
+/// much as the server counts.
+fn of_files(seen: &ThreadsTime, counted: f64) -> (f64, f64) {
+    let files = share(seen, &FILES);
+    let has_name = |part: &&TimePart| FILES.contains(&part.time) && part.on.as_deref().is_some_and(is_temporary);
+    let named: f64 = seen.parts.iter().filter(has_name).map(|part| part.fraction).sum();
+    let temporary = if named > 0.0 { named } else { counted.min(files) };
+    (files - temporary, temporary)
+}
+
+fn is_temporary(file: &str) -> bool {
+    // The kernel shows a file that was made without a name by a number.
+    let number = file.strip_prefix('#').filter(|rest| !rest.is_empty());
+    begins(file, &TEMPORARY) || number.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Shares of the sleeps on futexes that several threads share and that have a name, by this name: the symbol that
@@ -281,7 +321,9 @@ fn by_part(locks: &LocksFile) -> BTreeMap<Part, f64> {
             WaitKind::Row => Part::RowLock,
             WaitKind::Log => Part::Flush,
             WaitKind::File => Part::Io,
+            WaitKind::TemporaryFile => Part::TemporaryFiles,
             WaitKind::Pause => Part::Pause,
+            WaitKind::Sleep => Part::StatementSleep,
             WaitKind::Process => Part::Asleep,
         };
         *shares.entry(part).or_default() += wait.wait_fraction;

@@ -72,7 +72,12 @@ fn accused(trials: &Trials<'_, '_>, parts: &[PartChange], whole_us: f64, given: 
         _ => None,
     }));
     let has = |part: &Part| parts.iter().any(|change| change.part == *part);
-    let named = [(Suspect::Pauses, Part::Pause), (Suspect::Throttled, Part::Throttled)];
+    let named = [
+        (Suspect::Pauses, Part::Pause),
+        (Suspect::StatementSleep, Part::StatementSleep),
+        (Suspect::TemporaryFiles, Part::TemporaryFiles),
+        (Suspect::Throttled, Part::Throttled),
+    ];
     accused.extend(named.into_iter().filter(|(_, part)| has(part)).map(|(suspect, part)| plain(suspect, &[part])));
     accused.extend(unnamed::suspects(trials, given.results, has(&Part::Flush), has(&Part::Io)));
     accused

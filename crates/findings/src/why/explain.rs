@@ -2,9 +2,10 @@
 
 use super::model::{PartChange, TimeChange, Times, Why, WhyError};
 use super::prove::Known;
+use super::suspect::Suspect;
 use super::trials::{FALSE_DISCOVERIES, Trials};
-use super::{causes, functions, trials};
-use crate::captures;
+use super::{causes, functions, prove, trials};
+use crate::captures::{self, Unnamed};
 use crate::collect::{self, ConditionTrials};
 use crate::compare::{self, CompareError, Origin, Side};
 use crate::differences::{self, Difference, What};
@@ -68,24 +69,20 @@ fn between(
     let apart = apart([times_a.len(), times_b.len()]);
     let trials = Trials { a: &times_a, b: &times_b, blocks, apart };
     let whole = trials.shift(&|time| time.us);
-    let disturbed = sides
-        .iter()
-        .any(|side| side.parts.iter().any(|part| part.part == Part::OtherPrograms && part.share >= DISTURBED));
+    let disturbed = sides.iter().any(is_disturbed);
     let undisturbed = disturbed.then(|| trials.shift(&|time| time.us - time.part(&Part::OtherPrograms)));
     let own = TimeChange::of(&undisturbed.unwrap_or(whole));
     let (parts, not_explained) = parts(&trials, &sides, own, disturbed);
     let mut slower_and_faster = [(other, of_other), (one, of_one)].map(|(side, results)| Known { side, results });
+    let again = prove::again([&slower_and_faster[1], &slower_and_faster[0]], one_run);
     if own.us < 0.0 {
         slower_and_faster.reverse();
     }
     let both = [of_one, of_other];
     let given = causes::Given { results: both, slower_and_faster };
     let causes = causes::causes(&trials, &parts, own, &given);
-    let captured = |times: &[TrialTime<'_>], results: &Results| {
-        let captures = times.iter().filter_map(|time| results.captures.get(&(time.trial.trial, time.trial.attempt)));
-        captures::unnamed(&captures.collect::<Vec<_>>())
-    };
-    let unnamed = [captured(&times_a, of_one), captured(&times_b, of_other)];
+    let captures = prove::experiment(&Suspect::Unnamed, &given.slower_and_faster);
+    let unnamed = [unnamed(&times_a, of_one), unnamed(&times_b, of_other)];
     let pair = [(one, other)];
     let levels = differences::of_levels(one.levels, other.levels);
     let differences = [levels, differences::between(of_one, of_other)].concat();
@@ -108,8 +105,20 @@ fn between(
         lost: [one, other].map(ConditionTrials::lost),
         missing: trials.a.iter().chain(trials.b).flat_map(|time| time.trial.captures_missing.clone()).collect(),
         causes,
+        again,
+        captures,
         sides,
     })
+}
+
+fn is_disturbed(side: &ConditionTime) -> bool {
+    side.parts.iter().any(|part| part.part == Part::OtherPrograms && part.share >= DISTURBED)
+}
+
+/// The part of these trials' profiles without names.
+fn unnamed(times: &[TrialTime<'_>], results: &Results) -> Option<Unnamed> {
+    let captures = times.iter().filter_map(|time| results.captures.get(&(time.trial.trial, time.trial.attempt)));
+    captures::unnamed(&captures.collect::<Vec<_>>())
 }
 
 /// Leaves out trials of blocks in which the other side has no result, so that the means of A and B differ by what is

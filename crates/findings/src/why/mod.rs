@@ -15,6 +15,6 @@ pub use explain::{of_conditions, times, why};
 pub use functions::chains;
 pub use model::{Cause, PartChange, SUSPECTS_SHOWN, TimeChange, Times, Why, WhyError};
 pub use proof::{Proof, ProofVerdict, Trial, WaitsChange, experiments};
-pub use prove::{Change, Expected, Experiment};
+pub use prove::{Again, Change, Expected, Experiment};
 pub use suspect::Suspect;
 pub use trials::{ChainTime, Changes, EventChange, NamedChange};

@@ -1,6 +1,6 @@
 //! Results of a comparison of two transaction times.
 
-use super::prove::Experiment;
+use super::prove::{Again, Experiment};
 use super::suspect::Suspect;
 use super::trials::{Changes, EventChange};
 use crate::captures::{CaptureSummary, Unnamed};
@@ -80,6 +80,10 @@ pub struct Why {
     /// Captures that are missing in a trial of either side, with the reason.
     pub missing: BTreeMap<String, String>,
     pub causes: Vec<Cause>,
+    /// The run that measures both again; none if two runs cannot be joined by one factor.
+    pub again: Option<Again>,
+    /// The captures that would name more of the slower side's waits.
+    pub captures: Experiment,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -4,7 +4,6 @@ use super::suspect::Suspect;
 use crate::collect::ConditionTrials;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::path::Path;
 use tare_cpuset::CpuSet;
 use tare_results::captures::{WAITS, WAKES};
 use tare_results::schema::PlannedCondition;
@@ -42,6 +41,15 @@ pub struct Experiment {
     pub estimated_s: Option<u32>,
 }
 
+/// A run that measures A and B again, in one session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Again {
+    /// Arguments after `tare run`, the study first.
+    pub arguments: Vec<String>,
+    /// Estimated seconds with as many trials as before; none if the plan has no estimate.
+    pub estimated_s: Option<u32>,
+}
+
 /// A key of a study and the value that an experiment gives it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
@@ -71,15 +79,16 @@ impl Change {
 
     /// The value, or a placeholder for it.
     pub fn shown(&self) -> &str {
-        let word = if self.key == STATEMENTS { "FILE" } else { "HOST" };
-        self.value.as_deref().unwrap_or(word)
+        self.value.as_deref().unwrap_or("HOST")
     }
 }
 
 const OPTIONS: &str = "engine.options.";
 const CAPTURE: &str = "capture.";
-/// The file with the load's statements.
-const STATEMENTS: &str = "workload.file";
+/// Sections of a study that say what is recorded and how often, and not what is measured.
+const UNMEASURED: [&str; 2] = [CAPTURE, "sampling."];
+/// Statements and scripts of the user's own.
+const OWN: [&str; 2] = ["workload.statements", "workload.script"];
 const RUNNING: [&str; 2] = ["engine.socket", "engine.host"];
 /// Number of rows that is enough to avoid contention on hot ones.
 const MANY_ROWS: i64 = 100_000;
@@ -87,6 +96,9 @@ const MANY_ROWS: i64 = 100_000;
 const MORE: i64 = 8;
 const ROWS: &str = "workload.rows";
 pub(super) const TABLES: &str = "workload.tables";
+/// The sizes of loads that have neither rows nor tables.
+const SCALES: [&str; 2] = ["workload.warehouses", "workload.pgbench_scale"];
+const THREADS: &str = "workload.threads";
 /// Levels of a factor in an experiment that changes it.
 const BOTH: f64 = 2.0;
 const SPIN: &str = "client.spin";
@@ -102,18 +114,33 @@ const THP_FOUND: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 /// An experiment with the slower of two conditions.
 pub(super) fn experiment(suspect: &Suspect, [known, faster]: &[Known<'_, '_>; 2]) -> Experiment {
     let (changes, expected) = known.changes(suspect);
-    let results = known.results;
-    let study = match results.study_toml.is_some() && results.path.is_dir() {
-        true => results.path.join("study.toml"),
-        false => Path::new("STUDY").to_owned(),
-    };
     let set = changes.iter().flat_map(|change| known.set(change));
-    let arguments = std::iter::once(study.display().to_string()).chain(set).collect();
-    let estimated_s = results.plan.as_ref().map(|plan| (plan.estimated_s * known.part_of_the_plan(&changes)) as u32);
+    let arguments = std::iter::once(known.study()).chain(set).collect();
+    let estimated_s = known.estimated_s(known.part_of_the_plan(&changes));
     let same = changes.iter().all(|change| known.has_already(change))
         || known.becomes(faster, &changes)
         || changes.iter().all(|change| known.cannot_have(change));
     Experiment { arguments, changes, same, expected, estimated_s }
+}
+
+/// The study of two conditions of one run; of two runs, that of the first with the key in which the two differ as a
+/// factor. None if they differ in no key, or in several.
+pub(super) fn again([one, other]: [&Known<'_, '_>; 2], one_run: bool) -> Option<Again> {
+    let study = one.study();
+    if one_run {
+        return Some(Again { arguments: vec![study], estimated_s: one.estimated_s(1.0) });
+    }
+    let measured = |key: &&String| !UNMEASURED.iter().any(|section| key.starts_with(section));
+    let keys: Vec<&String> = one.differing(other).into_iter().filter(measured).collect();
+    let [key] = keys.as_slice() else { return None };
+    let [own, others] = [one, other].map(|side| side.setting(key).map(ToString::to_string));
+    // A list of levels is separated by commas.
+    let levels = own.zip(others).filter(|(own, others)| !own.contains(',') && !others.contains(','));
+    let (own, others) = levels?;
+    let change = Change::to(key, &others);
+    let set = format!("factors.{}={own},{others}", change.factor());
+    let part = one.factor_of(&change).map_or(BOTH, |_| one.part_of_the_plan(std::slice::from_ref(&change)));
+    Some(Again { arguments: vec![study, "--set".to_owned(), set], estimated_s: one.estimated_s(part) })
 }
 
 /// What is known of a condition: its trials, and the results with its settings.
@@ -150,11 +177,30 @@ impl Known<'_, '_> {
 
     /// Whether the other condition differs in no other key than these, and has these values.
     fn becomes(&self, other: &Self, changes: &[Change]) -> bool {
-        let (Some(own), Some(others)) = (self.planned().next(), other.planned().next()) else { return false };
-        let keys: BTreeSet<&String> = own.settings.keys().chain(others.settings.keys()).collect();
-        let mut differ = keys.into_iter().filter(|key| own.settings.get(*key) != others.settings.get(*key));
-        differ.all(|key| changes.iter().any(|change| change.key == *key))
+        let are_planned = self.planned().next().is_some() && other.planned().next().is_some();
+        are_planned
+            && self.differing(other).into_iter().all(|key| changes.iter().any(|change| change.key == *key))
             && changes.iter().all(|change| other.has_already(change))
+    }
+
+    /// The keys with another value in the other condition.
+    fn differing<'k>(&'k self, other: &'k Self) -> BTreeSet<&'k String> {
+        let keys = |known: &'k Self| known.planned().flat_map(|planned| planned.settings.keys());
+        keys(self).chain(keys(other)).filter(|key| self.setting(key) != other.setting(key)).collect()
+    }
+
+    /// The file of the study, if the results have one.
+    fn study(&self) -> String {
+        let results = self.results;
+        match results.study_toml.is_some() && results.path.is_dir() {
+            true => results.path.join("study.toml").display().to_string(),
+            false => "STUDY".to_owned(),
+        }
+    }
+
+    /// The estimated time of a part of the plan, in whole seconds.
+    fn estimated_s(&self, part: f64) -> Option<u32> {
+        self.results.plan.as_ref().map(|plan| (plan.estimated_s * part) as u32)
     }
 
     /// The original value of a machine setting that the study did not change.
@@ -176,7 +222,7 @@ impl Known<'_, '_> {
         let all = |side: &[CpuSet]| side.iter().flat_map(CpuSet::iter).collect::<BTreeSet<u32>>();
         let (clients, server) = (all(&placement.client), all(&placement.server));
         // The plan of a load that opens no connections of its own lacks this key.
-        let enough = clients.len() as i64 >= self.number("workload.threads", 1);
+        let enough = clients.len() as i64 >= self.number(THREADS, 1);
         let sleeps = self.setting(SPIN).is_some_and(|spin| spin.switch() == Ok(false));
         enough && !server.is_empty() && clients.is_disjoint(&server) && sleeps
     }
@@ -189,18 +235,25 @@ impl Known<'_, '_> {
         self.setting(key).and_then(|value| value.to_string().parse().ok()).unwrap_or(otherwise)
     }
 
+    /// The value of a key by which the load's transactions touch more rows or tables; none if they do not depend on it.
+    fn size(&self, key: &str) -> Option<i64> {
+        match self.planned().next().and_then(|planned| planned.sizes.as_ref()) {
+            Some(sizes) => sizes.get(key).map(|value| i64::try_from(*value).unwrap_or(i64::MAX)),
+            // In older plans it is not known of what the user wrote.
+            None if OWN.iter().any(|own| self.setting(own).is_some()) => None,
+            None => self.has(key).then(|| self.number(key, 1)),
+        }
+    }
+
     fn changes(&self, suspect: &Suspect) -> (Vec<Change>, Expected) {
         let one = |key: &str, value: String, expected| (vec![Change::to(key, value)], expected);
         match suspect {
-            Suspect::RowLock | Suspect::PageLock(_) => (vec![self.more_rows()], Expected::Faster),
-            Suspect::IndexLock(_) => (vec![self.more(TABLES).unwrap_or_else(|| self.more_rows())], Expected::Faster),
-            Suspect::TableLock(_) => match self.more(TABLES) {
-                Some(tables) => (vec![tables], Expected::Faster),
-                None => self.changes(&Suspect::CpuShortage),
-            },
+            Suspect::RowLock | Suspect::PageLock(_) => self.helped_by(self.more_rows()),
+            Suspect::IndexLock(_) => self.helped_by(self.more(TABLES).or_else(|| self.more_rows())),
+            Suspect::TableLock(_) => self.helped_by(self.more(TABLES)),
             Suspect::GlobalLock(_) => match self.more(TABLES) {
                 Some(tables) => (vec![tables], Expected::Unchanged),
-                None => self.changes(&Suspect::CpuShortage),
+                None => self.fewer_threads(),
             },
             Suspect::WakeUps if self.has_own_pus() => one(SPIN, "on".to_owned(), Expected::Faster),
             Suspect::WakeUps => {
@@ -226,10 +279,7 @@ impl Known<'_, '_> {
             Suspect::HugePages { fewer } => (vec![self.huge_pages(*fewer)], Expected::Faster),
             Suspect::TlbMisses => (vec![self.huge_pages(true)], Expected::Faster),
             Suspect::NumaBalancing => one("machine.numa_balancing", "off".to_owned(), Expected::Faster),
-            Suspect::CpuShortage => {
-                let fewer = (self.number("workload.threads", 2) / 2).max(1);
-                one("workload.threads", fewer.to_string(), Expected::OwnPart)
-            }
+            Suspect::CpuShortage => self.fewer_threads(),
             Suspect::Network => one(TRANSPORT, "socket".to_owned(), Expected::Faster),
             Suspect::ClientBound | Suspect::Throttled => {
                 // Clients on another host need TCP; a running server has no such key.
@@ -239,6 +289,9 @@ impl Known<'_, '_> {
             }
             Suspect::KernelTime | Suspect::ServerWork => one("capture.profile", "on".to_owned(), Expected::Named),
             Suspect::Unnamed | Suspect::Pauses => (self.captures(), Expected::Named),
+            // The statements that ask for it decide.
+            Suspect::StatementSleep => (Vec::new(), Expected::Faster),
+            Suspect::TemporaryFiles => (self.memory_of_statements(), Expected::Faster),
             Suspect::Commit => {
                 let (option, value) = self.of_engine([
                     ("synchronous_commit", "off"),
@@ -268,27 +321,42 @@ impl Known<'_, '_> {
         if new.is_empty() { recorded } else { new }
     }
 
-    /// Reduces contention on rows and pages: more of them, or, if there are many, a uniform distribution.
-    fn more_rows(&self) -> Change {
-        if !self.has(ROWS) {
-            let scales = ["workload.warehouses", "workload.pgbench_scale"].into_iter();
-            let mut scales = scales.filter(|key| self.setting(key).is_some()).filter_map(|key| self.more(key));
-            return scales.next().unwrap_or_else(|| Change::of_a_person(STATEMENTS));
-        }
-        let rows = self.number(ROWS, 1);
-        if rows < MANY_ROWS {
-            return Change::to(ROWS, MANY_ROWS);
-        }
-        // With many rows, contention comes from an uneven distribution.
-        match self.draws_unevenly() {
-            true => Change::to("workload.distribution", "uniform"),
-            false => self.more(TABLES).unwrap_or_else(|| Change::to(ROWS, rows)),
-        }
+    /// With this change transactions get faster. Without one, half the threads decide: only the suspect's own waits
+    /// must fall.
+    fn helped_by(&self, change: Option<Change>) -> (Vec<Change>, Expected) {
+        change.map_or_else(|| self.fewer_threads(), |change| (vec![change], Expected::Faster))
     }
 
-    /// A multiple of the current number, if a study may set the key.
+    fn fewer_threads(&self) -> (Vec<Change>, Expected) {
+        let fewer = (self.number(THREADS, 2) / 2).max(1);
+        (vec![Change::to(THREADS, fewer)], Expected::OwnPart)
+    }
+
+    /// More memory for what a statement sorts and collects.
+    fn memory_of_statements(&self) -> Vec<Change> {
+        let options = self.of_engine([
+            &[("work_mem", "256MB")][..],
+            &[("temp_store", "memory")][..],
+            &[("tmp_table_size", "256M"), ("max_heap_table_size", "256M")][..],
+        ]);
+        options.iter().map(|(option, value)| Change::to(&format!("{OPTIONS}{option}"), value)).collect()
+    }
+
+    /// Reduces contention on rows and pages: more of them, or, if there are many, a uniform distribution. None if no key
+    /// of the load does.
+    fn more_rows(&self) -> Option<Change> {
+        let Some(rows) = self.size(ROWS) else { return SCALES.iter().find_map(|key| self.more(key)) };
+        if rows < MANY_ROWS {
+            return Some(Change::to(ROWS, MANY_ROWS));
+        }
+        // With many rows, contention comes from an uneven distribution.
+        let uniform = self.draws_unevenly().then(|| Change::to("workload.distribution", "uniform"));
+        uniform.or_else(|| self.more(TABLES))
+    }
+
+    /// A multiple of the current number, if the load depends on the key.
     fn more(&self, key: &str) -> Option<Change> {
-        self.has(key).then(|| Change::to(key, self.number(key, 1).saturating_mul(MORE)))
+        self.size(key).map(|now| Change::to(key, now.saturating_mul(MORE)))
     }
 
     /// The server's memory in huge pages, or in none.

@@ -48,7 +48,11 @@ pub enum Suspect {
     /// Waits until the log is on storage.
     Commit,
     Storage,
+    /// Reads and writes of what a statement sorts or collects.
+    TemporaryFiles,
     Pauses,
+    /// Sleeps that statements ask for.
+    StatementSleep,
     /// Waits inside the server, or in the connection to it, without a recorded name.
     #[strum(serialize = "unnamed_waits")]
     Unnamed,
@@ -63,7 +67,8 @@ impl Suspect {
     pub(super) fn own_waits(&self) -> Vec<Part> {
         match self {
             Self::CpuShortage => vec![Part::ClientWaited, Part::ServerWaited],
-            Self::GlobalLock(name) | Self::TableLock(name) => {
+            Self::RowLock => vec![Part::RowLock],
+            Self::GlobalLock(name) | Self::TableLock(name) | Self::PageLock(name) | Self::IndexLock(name) => {
                 vec![Part::Lock(name.clone()), Part::Futex(name.clone())]
             }
             _ => Vec::new(),
@@ -113,4 +118,24 @@ pub(super) fn sum(trials: &Trials<'_, '_>, of: &[Part]) -> Shift {
 
 pub(super) fn us_of(time: &TrialTime<'_>, of: &[Part]) -> f64 {
     of.iter().map(|part| time.part(part)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_suspect_about_which_half_the_threads_decide_has_waits_of_its_own() {
+        let name = || "lock".to_owned();
+        for suspect in [
+            Suspect::GlobalLock(name()),
+            Suspect::TableLock(name()),
+            Suspect::PageLock(name()),
+            Suspect::IndexLock(name()),
+        ] {
+            assert!(suspect.own_waits().contains(&Part::Lock(name())), "{suspect:?}");
+        }
+        assert_eq!(Suspect::RowLock.own_waits(), [Part::RowLock]);
+        assert_eq!(Suspect::CpuShortage.own_waits(), [Part::ClientWaited, Part::ServerWaited]);
+    }
 }

@@ -6,6 +6,7 @@ mod compared;
 mod disturbed;
 mod draws;
 mod events;
+mod experiments;
 mod extremes;
 mod functions;
 mod largest_spread;

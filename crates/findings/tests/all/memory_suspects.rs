@@ -229,13 +229,13 @@ fn locks_of_pages_indexes_and_tables_have_experiments_of_their_own() {
         is_first(&results, &suspect, 300.0, experiment);
         assert_eq!(found(&results)[0].prove.expected, expected);
     }
-    // The user's own statements have no number of tables to set.
+    // Statements of the user's own do not depend on the number of tables and rows.
     let mut results = longer([[200.0; 2], [10.0; 2], [20.0, 320.0]], |side, us, _, captured| {
         *captured = captures(0.0, &[("a/tree", [20.0, 320.0][side] / us)]);
         captured.locks.as_mut().unwrap().waits[0].kind = WaitKind::Index;
     });
-    plan(&mut results, &json!({"workload.name": "sql"}));
-    is_first(&results, &Suspect::IndexLock("a/tree".to_owned()), 300.0, "workload.file=FILE");
+    plan(&mut results, &json!({"workload.name": "sql", "workload.statements": "x"}));
+    is_first(&results, &Suspect::IndexLock("a/tree".to_owned()), 300.0, "workload.threads=1");
     let mut results = longer([[200.0; 2], [10.0; 2], [20.0, 320.0]], |side, us, _, captured| {
         *captured = captures(0.0, &[("Lock/relation", [20.0, 320.0][side] / us)]);
     });

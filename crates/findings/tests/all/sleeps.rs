@@ -5,6 +5,7 @@ use crate::draws::Draws;
 use crate::made_up::{differ, of_two_sides, trial, worked};
 use crate::time::{captures as counted, waits};
 use tare_findings::time::{Part, TrialTime};
+use tare_findings::why::Suspect;
 use tare_results::Results;
 use tare_results::captures::Captures;
 use tare_results::schema::{SCHEMA, ThreadClass, ThreadRecord};
@@ -121,6 +122,35 @@ fn waits_for_locks_without_an_instrument_are_named_by_the_functions_that_take_th
         let found = format!("{} {}", first.suspect.kind(), first.suspect.name());
         assert_eq!((found.as_str(), first.shown), (expected, true), "{page} {lock}: {first:#?}");
         assert!((first.us - 300.0).abs() < 20.0, "{first:#?}");
+    }
+}
+
+/// B's statements call `SLEEP()` of MariaDB or MySQL, or `pg_sleep`, 300 us longer.
+#[test]
+fn a_sleep_below_the_function_that_a_statement_calls_is_what_it_asks_for() {
+    for (inner, named) in [
+        ("Item_func_sleep::val_int();[mariadbd];pthread_cond_timedwait", true),
+        ("pg_sleep;WaitLatch;epoll_wait", true),
+        ("Item_func_plus::val_int();[mariadbd];pthread_cond_timedwait", false),
+    ] {
+        let results = of_two_sides(BLOCKS, |block, side, name| {
+            let us = 1000.0 + 300.0 * side as f64 + ((2 * block + side) * 7 % 5) as f64;
+            let mut record = trial(2 * block + side, block, name, 1e6 / us, false);
+            record.samples[0].threads = vec![worked(ThreadClass::Client, 100.0 / us)];
+            let slept = (20.0 + 300.0 * side as f64) / us;
+            let callers = vec![CallerShare { chain: format!("main;{inner}"), fraction: slept }];
+            let stacks = Some(StackSamples { read: 100, whole: 100, callers });
+            let waits = WaitsFile { stacks, ..waits(&[(TimeUse::OwnFutex, slept), (TimeUse::Client, 600.0 / us)]) };
+            (record, Captures { waits: Some(waits), ..Captures::default() })
+        });
+        let found = differ(&results);
+        let first = &found.causes[0];
+        let expected = if named { Suspect::StatementSleep } else { Suspect::Unnamed };
+        assert_eq!((&first.suspect, first.shown), (&expected, true), "{inner}: {first:#?}");
+        let part = found.parts.iter().find(|change| change.part == Part::StatementSleep);
+        assert_eq!(part.is_some_and(|part| (part.us - 300.0).abs() < 10.0), named, "{inner}: {:#?}", found.parts);
+        // Nothing that tare can change.
+        assert!(!named || first.prove.same, "{first:#?}");
     }
 }
 

@@ -9,7 +9,8 @@ use tare_findings::differences::What;
 use tare_findings::time::{Missing, Part, TrialTime};
 use tare_findings::why::{Suspect, why};
 use tare_results::captures::{Captures, LockShare, LocksFile, StatusFile, WaitKind};
-use tare_results::schema::{Environment, Outcome, SCHEMA, ScheduleRecord, ThreadClass, ThreadRecord};
+use tare_results::schema::{Environment, Outcome, SCHEMA, ScheduleRecord, ThreadClass, ThreadRecord, TrialRecord};
+use tare_results::server::{ServerRecord, Setting};
 use tare_results::waits::{CallerShare, StackSamples, ThreadsTime, TimePart, TimeUse, WaitsFile};
 
 /// A thread with these seconds of a second on a CPU (user, kernel) and waiting for one.
@@ -174,6 +175,31 @@ fn a_transaction_is_divided_as_its_threads_were_seen() {
     assert!(TrialTime::of(&record, None).is_none());
 }
 
+/// Of a pool no thread serves one connection: the server's threads count together, and none is counted twice.
+#[test]
+fn the_threads_of_a_pool_are_the_servers_part_together() {
+    let mut record = trial(0, 0, "threads=1", 1000.0, false);
+    let [client, background] = [ThreadClass::Client, ThreadClass::Background];
+    record.samples[0].threads =
+        vec![thread(client, 0.1, 0.1, 0.05), thread(background, 0.2, 0.1, 0.04), thread(background, 0.1, 0.0, 0.01)];
+    let of = |record: &TrialRecord| {
+        let found = TrialTime::of(record, None).unwrap();
+        let parts = [Part::ServerUser, Part::ServerSystem, Part::ServerWaited, Part::NotExplained];
+        let us = parts.map(|part| found.part(&part).round());
+        assert!((found.parts.values().sum::<f64>() - found.us).abs() < 1e-9, "{found:?}");
+        (us, found.background_us.round(), found.missing.contains(&Missing::ServerThreads), found.has_pool)
+    };
+    assert_eq!(of(&record), ([0.0, 0.0, 0.0, 750.0], 400.0, true, false));
+    let mut with = |handling: &str| {
+        let setting = Setting { value: handling.to_owned(), default: None, source: None, unit: None };
+        let changed = BTreeMap::from([("thread_handling".to_owned(), setting)]);
+        record.server = Some(ServerRecord { changed, ..ServerRecord::default() });
+        of(&record)
+    };
+    assert_eq!(with("one-thread-per-connection").0, [0.0, 0.0, 0.0, 750.0]);
+    assert_eq!(with("pool-of-threads"), ([300.0, 100.0, 50.0, 300.0], 0.0, false, true));
+}
+
 #[test]
 fn parts_add_up_to_the_whole_in_every_trial() {
     let mut draws = Draws(7);
@@ -218,14 +244,43 @@ fn parts_add_up_to_the_whole_in_every_trial() {
 
 /// PostgreSQL's `pg_sleep` sleeps in `epoll_wait`; its wait event lasts until the process has a CPU again.
 #[test]
-fn a_sleep_that_only_the_server_names_is_a_pause() {
+fn a_sleep_that_only_the_server_names_is_a_pause_or_what_a_statement_asks_for() {
     let mut record = trial(0, 0, "threads=1", 1000.0, false);
     record.samples[0].threads = vec![thread(ThreadClass::Client, 0.1, 0.1, 0.0)];
-    let mut captures = captures(0.0, &[("Timeout/PgSleep", 0.35)]);
-    captures.locks.as_mut().unwrap().waits[0].kind = WaitKind::Pause;
-    captures.waits = Some(waits(&[(TimeUse::WakeUp, 0.4), (TimeUse::Pause, 0.02), (TimeUse::WaitedForCpu, 0.05)]));
-    let found = TrialTime::of(&record, Some(&captures)).unwrap();
-    assert_eq!([Part::Pause, Part::Asleep].map(|part| found.part(&part).round()), [300.0, 120.0], "{found:?}");
+    for (kind, us) in [(WaitKind::Pause, [300.0, 0.0, 120.0]), (WaitKind::Sleep, [20.0, 300.0, 100.0])] {
+        let mut captures = captures(0.0, &[("Timeout/PgSleep", 0.35)]);
+        captures.locks.as_mut().unwrap().waits[0].kind = kind;
+        captures.waits = Some(waits(&[(TimeUse::WakeUp, 0.4), (TimeUse::Pause, 0.02), (TimeUse::WaitedForCpu, 0.05)]));
+        let found = TrialTime::of(&record, Some(&captures)).unwrap();
+        let parts = [Part::Pause, Part::StatementSleep, Part::Asleep];
+        assert_eq!(parts.map(|part| found.part(&part).round()), us, "{found:?}");
+    }
+}
+
+/// Files are named by what threads were seen in; where that is not known, by what the server counts.
+#[test]
+fn temporary_files_are_told_from_the_others() {
+    let mut record = trial(0, 0, "threads=1", 1000.0, false);
+    record.samples[0].threads = vec![thread(ThreadClass::Client, 0.1, 0.1, 0.0)];
+    for (name, us) in [
+        (Some("pgsql_tmp77.0"), [200.0, 100.0]),
+        (Some("#sql-temptable-1-2.MAD"), [200.0, 100.0]),
+        (Some("#4711"), [200.0, 100.0]),
+        (Some("#ib_redo8"), [50.0, 250.0]),
+        (None, [50.0, 250.0]),
+    ] {
+        let mut captures = captures(0.0, &[("IO/BufFileRead", 0.05)]);
+        captures.locks.as_mut().unwrap().waits[0].kind = WaitKind::TemporaryFile;
+        let mut seen = waits(&[(TimeUse::Read, 0.2), (TimeUse::Write, 0.1)]);
+        seen.connections.parts[0].on = name.map(str::to_owned);
+        captures.waits = Some(seen);
+        let found = TrialTime::of(&record, Some(&captures)).unwrap();
+        let parts = [Part::TemporaryFiles, Part::Io].map(|part| found.part(&part).round());
+        assert_eq!(parts, us, "{name:?} {found:?}");
+        captures.waits = None;
+        let found = TrialTime::of(&record, Some(&captures)).unwrap();
+        assert_eq!(found.part(&Part::TemporaryFiles).round(), 50.0, "{found:?}");
+    }
 }
 
 /// 100 waits with a counted total of 100 ms took 144 ms: each was truncated to whole milliseconds.

@@ -188,12 +188,9 @@ impl Gated<'_> {
                 "gate inconclusive: disturbed trials decide whether anything is more than {limit} slower, and what \
                  disturbed them could explain it. Run again on a quieter machine{}. The limits are \
                  sampling.foreign_cpu_limit and sampling.steal_limit",
-                match words::sides_of(self.notes).filter(|_| !self.one_run) {
+                match words::in_one_study(self.notes).filter(|_| !self.one_run) {
                     None => String::new(),
-                    Some(factor) => format!(
-                        ", or both in one study, block by block ({factor} = [\"A\", \"B\"]), so that what disturbs one \
-                         disturbs the other"
-                    ),
+                    Some(both) => format!(", or {both}, so that what disturbs one disturbs the other"),
                 }
             ),
             (Gate::Inconclusive, _) => format!(

@@ -6,7 +6,8 @@ use super::layout::{self, drawn, fitted, heading, titled, warned, with_command, 
 use super::style::{Style, plain};
 use crate::figures::Scale;
 use crate::tables;
-use crate::words::{between, suspects, suspects as suspect_words, why as words};
+use crate::words::suspects::{self, NextStep};
+use crate::words::{between, suspects as suspect_words, why as words};
 use tare_findings::summary::Summary;
 use tare_findings::time::{self, ConditionTime, Part};
 use tare_findings::why::{self, Changes, EventChange, Proof, Times, Trial, Why};
@@ -38,9 +39,16 @@ pub fn why(found: &Why, style: Style) -> String {
     parts.extend(captures::lines_of(&lines.collect::<Vec<_>>(), "side", style));
     parts.extend(suspects(found, style));
     parts.extend(words::hardware(found).map(|text| wrap(style, "", "  ", &plain(&text))));
-    parts.extend(suspect_words::decides(found).map(|message| with_command(&message, style)));
+    parts.push(next_step(suspect_words::decides(found), style));
     let text = parts.join("\n");
     if style.plain { text.replace('µ', "u") } else { text }
+}
+
+fn next_step(NextStep { sentence, command }: NextStep, style: Style) -> String {
+    match command {
+        Some(command) => with_command(&[sentence, command], style),
+        None => wrap(style, "", "", &plain(&sentence)),
+    }
 }
 
 /// The experiments that will be made, and their total time in seconds.
@@ -181,7 +189,9 @@ pub(super) fn summary(summary: &Summary, style: Style) -> Option<String> {
                         | Part::OtherLocks
                         | Part::Flush
                         | Part::Io
+                        | Part::TemporaryFiles
                         | Part::Pause
+                        | Part::StatementSleep
                         | Part::Asleep
                         | Part::Throttled
                 )
@@ -233,8 +243,9 @@ pub fn times(found: &Times, results: &str, style: Style) -> String {
     let below = [captures::functions, captures::thread_times, captures::charged, captures::callers, captures::lines];
     let below = below.into_iter().filter_map(|table| table(captured, style));
     let next = time::extremes(times).map(|chosen| with_command(&words::next(&chosen, results), style));
+    let next = next.unwrap_or_else(|| wrap(style, "", "", words::ALONE));
     let parts: Vec<String> =
-        times.iter().map(|time| time_in_full(time, style)).chain(cautions).chain(below).chain(next).collect();
+        times.iter().map(|time| time_in_full(time, style)).chain(cautions).chain(below).chain([next]).collect();
     let text = parts.join("\n");
     if style.plain { text.replace('µ', "u") } else { text }
 }

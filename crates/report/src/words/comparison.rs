@@ -138,20 +138,22 @@ pub(crate) fn adjusted_by(metric: &MetricComparison) -> String {
     metric.adjusted.as_ref().map_or_else(String::new, |adjusted| format!(", adjusted by {}", adjusted.by))
 }
 
-/// The factor that puts the sides of several runs into one study; `None` if they do not differ.
-pub(crate) fn sides_of(notes: &[Note]) -> Option<&'static str> {
+/// That the sides of several runs can be measured in one study, with the factor in brackets if it is known; `None` if
+/// they do not differ.
+pub(crate) fn in_one_study(notes: &[Note]) -> Option<String> {
     let joined_by = notes.iter().find_map(|note| match note {
         Note::Sessions { joined_by, .. } | Note::OfSessions { joined_by, .. } => Some(*joined_by),
         _ => None,
-    });
-    factor(joined_by?)
+    })?;
+    let by = factor(joined_by).map_or_else(String::new, |factor| format!(" ({factor} = [\"A\", \"B\"])"));
+    (joined_by != JoinedBy::Nothing).then(|| format!("both in one study, block by block{by}"))
 }
 
-/// Servers that were already running are distinguished by where they listen.
-pub(super) fn factor(joined_by: JoinedBy) -> Option<&'static str> {
+/// The factor of the sides; none if they do not differ, or in other keys. Servers that were already running are
+/// distinguished by where they listen.
+fn factor(joined_by: JoinedBy) -> Option<&'static str> {
     match joined_by {
-        JoinedBy::Nothing => None,
-        JoinedBy::Difference => Some("factors.KEY"),
+        JoinedBy::Nothing | JoinedBy::Difference => None,
         JoinedBy::Binary => Some("factors.binary"),
         JoinedBy::Socket => Some("factors.socket"),
     }
@@ -162,9 +164,13 @@ fn not_run(side: &str, missing: usize, planned: usize) -> String {
 }
 
 /// What to do about sides of different sessions.
-pub(super) fn in_one_session(joined_by: JoinedBy) -> Option<String> {
-    let factor = factor(joined_by)?;
-    Some(format!("measure both in one session, block by block: tare run STUDY --set {factor}=A,B"))
+fn in_one_session(joined_by: JoinedBy) -> Option<String> {
+    let how = match (joined_by, factor(joined_by)) {
+        (JoinedBy::Nothing, _) => return None,
+        (_, Some(factor)) => format!(": tare run STUDY --set {factor}=A,B"),
+        (_, None) => ", with what differs as a factor of one study".to_owned(),
+    };
+    Some(format!("measure both in one session, block by block{how}"))
 }
 
 pub fn notes(notes: &[Note]) -> Vec<String> {

@@ -33,8 +33,8 @@ pub use answer::AnswerJson;
 pub use compared::how_compared;
 pub(crate) use compared::{how_compared_by_session, is_only_in_first};
 pub(crate) use comparison::{
-    adjusted_by, beyond_disturbance, build_verdict, difference, fails_more_by_test, identical, note, sides_of, size,
-    verdict, verdict_in_markdown, word,
+    adjusted_by, beyond_disturbance, build_verdict, difference, fails_more_by_test, identical, in_one_study, note,
+    size, verdict, verdict_in_markdown, word,
 };
 pub use comparison::{comparison_sentence, many_sentence, notes, nothing_done};
 pub(crate) use counters::{counters_head, generator, losses};

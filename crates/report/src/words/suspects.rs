@@ -1,8 +1,7 @@
 //! Sentences on suspects: locks and functions whose share grows, the name and the figure of each suspect, and the
 //! experiment that decides.
 
-use super::comparison::factor;
-use super::terms::{at, negative_scaling};
+use super::terms::{at, negative_scaling, run_of};
 use super::why::{last_word, signed, without_a_name};
 use crate::figures::{change, changes_of, times};
 use tare_findings::captures::{GrowthRanking, Profiled};
@@ -40,7 +39,9 @@ pub(crate) fn suspect(suspect: &Suspect) -> String {
         Suspect::PageFaults => "page faults".to_owned(),
         Suspect::Commit => "log writes".to_owned(),
         Suspect::Storage => "reads and writes of files".to_owned(),
+        Suspect::TemporaryFiles => "temporary files".to_owned(),
         Suspect::Pauses => "pauses of the server".to_owned(),
+        Suspect::StatementSleep => "sleep asked for by statements".to_owned(),
         Suspect::Unnamed => "unidentified waits".to_owned(),
     }
 }
@@ -68,8 +69,7 @@ pub(crate) fn evidence(cause: &Cause) -> String {
 
 /// The command that would decide about a suspect.
 pub(crate) fn command(cause: &Cause) -> String {
-    let words: Vec<String> = cause.prove.arguments.iter().map(|word| tare_text::quoted(word)).collect();
-    format!("tare run {}", words.join(" "))
+    run_of(&cause.prove.arguments)
 }
 
 /// The expected result of that command.
@@ -80,12 +80,6 @@ fn expected(cause: &Cause) -> &'static str {
     };
     match (&cause.suspect, cause.prove.expected) {
         (Suspect::GlobalLock(_), Expected::Unchanged) => "if more tables help, it is not one lock of the whole server",
-        (Suspect::RowLock | Suspect::PageLock(_) | Suspect::IndexLock(_), _)
-            if cause.prove.changes.iter().any(|change| change.value.is_none()) =>
-        {
-            "with statements in FILE that touch other rows; if so, the slower of the two gets faster and the difference \
-             shrinks"
-        }
         (Suspect::Throttled, _) => {
             "with no CPU quota there, the slower of the two gets faster and the difference shrinks"
         }
@@ -100,35 +94,75 @@ fn expected(cause: &Cause) -> &'static str {
     }
 }
 
-/// The experiment that would decide, with its minutes: about the largest suspect whose experiment changes a setting, or
-/// about the whole difference if that is not shown. A sentence and its command.
-pub fn decides(found: &Why) -> Option<[String; 2]> {
-    let minutes = |cause: &Cause, times: u32| {
-        let s = cause.prove.estimated_s.map(|s| s.saturating_mul(times));
-        s.map_or(String::new(), |s| format!(", in about {} min", s.div_ceil(60).max(1)))
-    };
+/// The end of an answer: what would decide, with the command for it, or why none is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NextStep {
+    pub sentence: String,
+    pub command: Option<String>,
+}
+
+/// The experiment that would decide, with its minutes: about the largest suspect whose experiment changes a setting;
+/// about the whole difference if that is not shown. Without such a suspect, what would name one.
+pub fn decides(found: &Why) -> NextStep {
     if !found.own().shown {
-        let any = found.causes.first()?;
-        let trials = found.sides.iter().map(|side| side.trials).max()?;
-        let (times, words) = if trials > 1 { (TIMES_AS_MANY, "twice") } else { (TIMES_A_SINGLE, "three times") };
-        let sentence = format!("To decide about a difference{}, run {words} as many trials:", minutes(any, times));
-        let study = tare_text::quoted(any.prove.arguments.first()?);
-        let both = if found.one_run { None } else { factor(found.joined_by) };
-        let both = both.map_or_else(String::new, |factor| format!(" --set {factor}=A,B"));
-        return Some([sentence, format!("tare run {study}{both} --trials {}", trials * times as usize)]);
+        return more_trials(found, "To decide about a difference");
     }
-    let first = found.causes.iter().find(|cause| !cause.prove.same && found.is_worth_a_trial(cause))?;
-    let sentence = format!("To decide about {}{}; {}:", suspect(&first.suspect), minutes(first, 1), expected(first));
-    Some([sentence, command(first)])
+    if let Some(first) = worth(found).find(|cause| !cause.prove.same) {
+        let minutes = minutes(first.prove.estimated_s, 1);
+        let sentence = format!("To decide about {}{minutes}; {}:", suspect(&first.suspect), expected(first));
+        return NextStep { sentence, command: Some(command(first)) };
+    }
+    if !found.captures.same {
+        let minutes = minutes(found.captures.estimated_s, 1);
+        let sentence = format!("To name more of the difference, record what was not{minutes}:");
+        return NextStep { sentence, command: Some(run_of(&found.captures.arguments)) };
+    }
+    if !worth(found).any(|cause| cause.shown) {
+        return more_trials(found, "No experiment is known. To show what differs");
+    }
+    let reason = match worth(found).all(|cause| cause.prove.changes.is_empty()) {
+        true => "the statements themselves decide",
+        false => "to compare A with B was the experiment itself, and everything that names waits was recorded",
+    };
+    NextStep { sentence: format!("No command is known that would decide more: {reason}."), command: None }
+}
+
+/// The suspects that explain enough for an experiment.
+fn worth(found: &Why) -> impl Iterator<Item = &Cause> {
+    found.causes.iter().filter(|cause| found.is_worth_a_trial(cause))
+}
+
+/// More trials of both conditions.
+fn more_trials(found: &Why, to: &str) -> NextStep {
+    let trials = found.sides.iter().map(|side| side.trials).max().unwrap_or(1);
+    let (times, words) = if trials > 1 { (TIMES_AS_MANY, "twice") } else { (TIMES_A_SINGLE, "three times") };
+    match &found.again {
+        Some(again) => NextStep {
+            sentence: format!("{to}{}, run {words} as many trials:", minutes(again.estimated_s, times)),
+            command: Some(format!("{} --trials {}", run_of(&again.arguments), trials * times as usize)),
+        },
+        None => NextStep {
+            sentence: format!(
+                "No command is known that would decide: the two runs differ in no key of their studies, or in several. \
+                 A study with both as conditions and {words} as many trials would."
+            ),
+            command: None,
+        },
+    }
+}
+
+/// `, in about 2 min`; empty without an estimate.
+fn minutes(estimated_s: Option<u32>, times: u32) -> String {
+    let s = estimated_s.map(|s| s.saturating_mul(times));
+    s.map_or_else(String::new, |s| format!(", in about {} min", s.div_ceil(60).max(1)))
 }
 
 /// What `tare why` offers where `--prove` has no experiment.
-pub fn without_experiment(found: &Why) -> &'static str {
-    match decides(found) {
-        Some(_) => "tare why A B, without --prove, prints the command that would decide",
-        None => {
-            "every experiment was the comparison itself, or its captures were made: tare why A B lists the suspects"
-        }
+pub fn without_experiment(found: &Why) -> String {
+    let NextStep { sentence, command } = decides(found);
+    match command {
+        Some(_) => "tare why A B, without --prove, prints the command that would decide".to_owned(),
+        None => sentence,
     }
 }
 

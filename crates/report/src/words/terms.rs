@@ -22,6 +22,12 @@ pub(crate) fn between(ci: Option<Interval>, none: &str, end: impl Fn(f64) -> Str
     ci.map_or_else(|| none.to_owned(), |ci| format!("{} to {}", end(ci.low), end(ci.high)))
 }
 
+/// `tare run` with these arguments.
+pub(super) fn run_of(arguments: &[String]) -> String {
+    let words: Vec<String> = arguments.iter().map(|word| tare_text::quoted(word)).collect();
+    format!("tare run {}", words.join(" "))
+}
+
 pub(super) fn interval_of_ratio(ci: Interval) -> String {
     format!("95% interval {}", times_between(ci))
 }

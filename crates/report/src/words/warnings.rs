@@ -32,7 +32,8 @@ fn disturbed(results: &Results) -> Vec<String> {
 }
 
 fn all(summary: &Summary, results: &Results, disturbed: Vec<String>) -> Vec<String> {
-    let mut warnings = results.warnings.clone();
+    let mut warnings: Vec<String> = results.damaged.iter().map(ToString::to_string).collect();
+    warnings.extend(results.warnings.iter().cloned());
     warnings.extend(bad_trials(results, Bad::Failed));
     warnings.extend(disturbed);
     warnings.extend(trials::client_limit_notes(results));

@@ -1,11 +1,12 @@
 //! Sentences on where the time of a transaction goes, and on the parts of a difference.
 
 use super::compared::TWO_TRIALS;
-use super::comparison::in_one_session;
 use super::history::shortened;
+use super::terms::run_of;
 use super::waits;
 use crate::figures::figure;
 use std::collections::BTreeMap;
+use tare_findings::compare::JoinedBy;
 use tare_findings::differences::Difference;
 use tare_findings::time::{BY_CALLER, ConditionTime, Counted, EventMean, EventSide, Extremes, Missing, Part};
 use tare_findings::why::{Changes, NamedChange, PartChange, Times, Why};
@@ -45,7 +46,9 @@ pub fn part(part: &Part) -> String {
         Part::Throttled => "stopped by a CPU quota".to_owned(),
         Part::Flush => "writing the log".to_owned(),
         Part::Io => "reading and writing files".to_owned(),
+        Part::TemporaryFiles => "temporary files".to_owned(),
         Part::Pause => "pauses of the server".to_owned(),
+        Part::StatementSleep => "sleep asked for by statements".to_owned(),
         Part::RowLock => "row-lock waiting".to_owned(),
         Part::Lock(name) | Part::Futex(name) => {
             format!("waiting for {}", without_a_name(name).unwrap_or_else(|| last_word(name).to_owned()))
@@ -83,6 +86,9 @@ pub fn extremes(chosen: &Extremes<'_>) -> String {
     format!("A is {}, the fastest of {with}, B {}, the slowest.", fastest.name, slowest.name)
 }
 
+/// In place of [`next`] if there are no two conditions.
+pub const ALONE: &str = "No next command: one condition has no difference that could be explained.";
+
 /// The command that analyses the difference of these two conditions of `results`: a sentence and its command.
 pub fn next(chosen: &Extremes<'_>, results: &str) -> [String; 2] {
     let side = |time: &ConditionTime| tare_text::quoted(&format!("{results}:{}", time.name));
@@ -95,24 +101,28 @@ pub fn why(found: &Why) -> String {
     let whole = found.own();
     let size = figure(whole.us.abs(), "us");
     let way = if whole.us < 0.0 { "less" } else { "longer" };
-    let apart = if found.undisturbed.is_some() { " net" } else { "" };
+    let takes = match found.undisturbed {
+        Some(_) => format!("B's transactions take {size} {way} without other programs"),
+        None => format!("B takes {size} {way} per transaction"),
+    };
     let Some(ci) = whole.ci else {
-        return format!(
-            "B takes {size} {way} per transaction{apart}; with a single trial on a side there is no interval."
-        );
+        return format!("{takes}; with a single trial on a side there is no interval.");
     };
     if !whole.shown {
         let [a, b] = found.own_us().map(|us| figure(us, "us"));
         let rest = found.functions.shown.first().map_or(String::new(), but);
         // The table has the difference that is shown, with the time of the others.
-        let head = match found.undisturbed.is_some() && found.difference.shown {
-            true => "The CPU time of other programs hides whether A and B differ",
-            false => "No difference is shown",
+        let (head, apart) = match found.undisturbed {
+            Some(_) if found.difference.shown => {
+                ("The CPU time of other programs hides whether A and B differ", " without them")
+            }
+            Some(_) => ("No difference is shown", " without other programs"),
+            None => ("No difference is shown", ""),
         };
         return format!("{head}: A takes {a} per transaction{apart}, B {b}{rest}.");
     }
     let (low, high) = if whole.us < 0.0 { (-ci.high, -ci.low) } else { (ci.low, ci.high) };
-    let head = format!("B takes {size} {way} per transaction{apart} ({} to {})", figure(low, "us"), figure(high, "us"));
+    let head = format!("{takes} ({} to {})", figure(low, "us"), figure(high, "us"));
     let is_large = |share: f64| share >= EXPLAINS || share <= OPPOSES;
     let explains = |change: &&PartChange| change.shown && is_own(change) && is_large(share(change));
     let mut named: Vec<&PartChange> = found.parts.iter().filter(explains).collect();
@@ -182,8 +192,8 @@ pub fn cautions(found: &Why) -> Vec<String> {
         let interval =
             own.ci.map_or_else(String::new, |ci| format!(" ({} to {})", figure(ci.low, "us"), figure(ci.high, "us")));
         cautions.push(format!(
-            "other programs used the CPUs for {} of A's time and {} of B's: suspects are compared with the difference net \
-             of that, {}{interval}",
+            "other programs used the CPUs for {} of A's time and {} of B's: suspects are compared with the difference \
+             without that, {}{interval}",
             us(a),
             us(b),
             figure(own.us, "us")
@@ -195,11 +205,19 @@ pub fn cautions(found: &Why) -> Vec<String> {
         cautions.push(format!(
             "A and B were not measured in one run: differences between sessions affect every part{}{}",
             apart(&found.made_apart),
-            in_one_session(found.joined_by)
-                .map_or_else(String::new, |advice| format!("; {advice}, or in pairs: tare ab --a SIDE --b SIDE"))
+            in_one_session(found)
         ));
     }
     cautions
+}
+
+/// How to measure two runs in one session; empty if they do not differ.
+fn in_one_session(found: &Why) -> String {
+    if found.joined_by == JoinedBy::Nothing {
+        return String::new();
+    }
+    let both = found.again.as_ref().map_or_else(String::new, |again| format!(": {}", run_of(&again.arguments)));
+    format!("; measure both in one session, block by block{both}, or in pairs: tare ab --a SIDE --b SIDE")
 }
 
 /// The first few differences between two machines or servers.
@@ -244,9 +262,28 @@ fn times_cautions(times: &[(&str, &ConditionTime)], of: &str) -> Vec<String> {
         let lacking = times.iter().filter(|(_, time)| !time.missing.is_empty());
         cautions.extend(lacking.map(|(label, time)| message(&format!("{label}: "), of, &lacks(time))));
     }
+    cautions.extend(pooled(times));
     cautions.extend(disturbed(times));
     cautions.extend(overlaps(times));
     cautions
+}
+
+/// Servers whose threads do not each belong to a connection.
+fn pooled(times: &[(&str, &ConditionTime)]) -> Option<String> {
+    let pooled: Vec<_> = times.iter().filter(|(_, time)| time.thread_pool).collect();
+    let labels: Vec<String> = pooled.iter().map(|(label, _)| (*label).to_owned()).collect();
+    let has_parts = !pooled.iter().any(|(_, time)| time.missing.contains(&Missing::ServerThreads));
+    let parts = match has_parts {
+        true => "its parts are those of all its threads together, also of those that work in the background",
+        false => "its threads have no parts",
+    };
+    (!pooled.is_empty()).then(|| {
+        format!(
+            "the server of {} has a pool of threads, of which none belongs to one connection: {parts}, and what they \
+             sleep in is not known; with thread_handling=one-thread-per-connection it is",
+            list(&labels)
+        )
+    })
 }
 
 /// Trials that count although disturbed; in total if there are many conditions.

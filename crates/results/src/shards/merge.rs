@@ -35,7 +35,6 @@ pub(crate) fn read(sharded: &Sharded) -> Result<Results, ReadError> {
             trials.push(trial);
         }
     }
-    warnings.extend(damaged.iter().map(ToString::to_string));
     warnings.extend(aside_words(found.aside));
     let (trials, strangers) = lines::without_strangers(trials, Some(&found.plan));
     warnings.extend(strangers);

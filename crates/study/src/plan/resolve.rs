@@ -166,7 +166,13 @@ fn plan_condition(
         unknown_option,
         placement,
         settings: to_values(settings),
+        sizes: Some(sizes(settings)),
     }
+}
+
+fn sizes(settings: &Settings) -> BTreeMap<String, u64> {
+    let of_load = settings.workload.load.load().sizes().into_iter();
+    of_load.map(|(key, value)| (format!("workload.{key}"), value)).collect()
 }
 
 fn planned_placement(placement: ResolvedPlacement) -> Option<PlannedPlacement> {

@@ -184,12 +184,10 @@ impl Opened {
         Audience::of_all(self.results.iter().map(|(_, results)| results.audience))
     }
 
-    /// What is missing or cannot be read in these results, apart from damaged lines.
+    /// What is missing or cannot be read in these results, apart from damaged lines, which were printed when they were
+    /// read.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = &String> {
-        self.results.iter().flat_map(|(_, results)| {
-            let damaged: Vec<String> = results.damaged.iter().map(ToString::to_string).collect();
-            results.warnings.iter().filter(move |warning| !damaged.contains(warning))
-        })
+        self.results.iter().flat_map(|(_, results)| &results.warnings)
     }
 
     /// The sides in the order of the command line.

@@ -55,6 +55,16 @@ impl Load for OltpSettings {
         self.dead_key()
     }
 
+    fn sizes(&self) -> Vec<(&'static str, u64)> {
+        let (tables, rows) = (("tables", self.tables.tables as u64), ("rows", self.tables.rows));
+        match self.workload {
+            Workload::BulkInsert => Vec::new(),
+            // They read only the first table.
+            Workload::SelectRandomPoints | Workload::SelectRandomRanges => vec![rows],
+            _ => vec![tables, rows],
+        }
+    }
+
     fn check(&self, _threads: usize) -> Result<(), String> {
         self.check_together()
     }

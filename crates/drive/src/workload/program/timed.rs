@@ -51,6 +51,8 @@ pub(crate) trait TimedClient: Keys {
     /// Whether all data must be in the server's memory before the first sample.
     fn preloads(&self) -> bool;
     fn drives(&self, engine: &str) -> Result<(), String>;
+    /// As [`Load::sizes`].
+    fn sizes(&self) -> Vec<(&'static str, u64)>;
     fn dataset(&self, seed: u64) -> String;
     /// Its own preparation, which fills the database.
     fn filling(&self, server: &dyn Server, parallel: usize, of: &ServerValues) -> Result<Job, ProgramError>;
@@ -79,6 +81,10 @@ impl<C: TimedClient> Load for C {
 
     fn drives(&self, engine: &str) -> Result<(), String> {
         TimedClient::drives(self, engine)
+    }
+
+    fn sizes(&self) -> Vec<(&'static str, u64)> {
+        TimedClient::sizes(self)
     }
 
     fn dataset(&self, seed: u64) -> String {

@@ -50,6 +50,17 @@ impl Load for SqlSettings {
         "sql"
     }
 
+    /// Only the tables of sysbench grow with these keys.
+    fn sizes(&self) -> Vec<(&'static str, u64)> {
+        let Some(mix) = self.mix().filter(|mix| mix.data.sysbench) else { return Vec::new() };
+        let Sizes { tables, rows, .. } = mix.sizes;
+        let touched = mix.touches_more();
+        [(touched.tables, ("tables", tables)), (touched.rows, ("rows", rows))]
+            .into_iter()
+            .filter_map(|(more, size)| more.then_some(size))
+            .collect()
+    }
+
     fn check(&self, threads: usize) -> Result<(), String> {
         // The keys tables and rows are checked individually; their combination is checked against the file.
         let mix = self.text().map(|text| Mix::read(text, self.requested())).transpose()?;

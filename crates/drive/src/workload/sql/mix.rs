@@ -1,7 +1,7 @@
 //! The parsed file of statements: transactions with weights, and parameters with their distributions.
 
 use super::file::{Data, Errors, File, Repeated, Sizes};
-use super::parameter::{self, Counters, Parameter};
+use super::parameter::{self, Counters, Grows, Parameter};
 use super::statement::{self, Known, Statement};
 use super::step::{self, Step};
 use tare_load::Random;
@@ -132,6 +132,21 @@ impl Mix {
             left -= weight;
         }
         0
+    }
+
+    /// Whether the transactions touch more tables with more tables, and more rows with more rows: some range from which
+    /// they draw grows, and none stays as it is.
+    pub(crate) fn touches_more(&self) -> Grows {
+        let of = |transaction: &Transaction| {
+            let of_statements = transaction.statements.iter().flat_map(|statement| statement.draws.iter().copied());
+            transaction.draws.iter().copied().chain(of_statements).collect::<Vec<_>>()
+        };
+        let ranges = || {
+            let drawn = self.transactions.iter().flat_map(of);
+            drawn.filter_map(|(number, _)| self.parameters[number].grows)
+        };
+        let all = ranges().all(|grows| grows.tables || grows.rows);
+        Grows { tables: all && ranges().any(|grows| grows.tables), rows: all && ranges().any(|grows| grows.rows) }
     }
 
     pub(crate) fn counters(&self) -> Counters {
@@ -325,6 +340,32 @@ mod tests {
                 && c[..2].chars().all(|c| c.is_ascii_digit())
                 && c[3..].chars().all(|c| c.is_ascii_lowercase())
         );
+    }
+
+    #[test]
+    fn statements_that_name_their_rows_touch_no_more_of_them_with_more_rows() {
+        let of = |text: &str, names: &str| {
+            let changes = FileChanges { transaction: Some(names.into()), ..FileChanges::default() };
+            let Grows { tables, rows } = Mix::read(text, &changes).unwrap().touches_more();
+            [tables, rows]
+        };
+        let text = "[parameters]\ntable = { range = [1, \"tables\"] }\nid = { range = [1, \"rows\"] }\n\
+            middle = { range = [\"rows / 2\", \"rows / 2\"] }\nfew = { range = [1, 2] }\nword = { letters = 3 }\n\
+            each = { range = [1, \"rows\"], draw = \"statement\" }\n";
+        let transactions = [
+            ("one", "UPDATE t{table} SET c = :word WHERE id = :id", [true, true]),
+            ("each", "UPDATE t SET c = :word WHERE id = :each", [false, true]),
+            ("fixed", "UPDATE t SET c = :word WHERE id = 1", [false, false]),
+            // One row, wherever it is; and two rows next to many.
+            ("middle", "UPDATE t SET c = :word WHERE id = :middle", [false, false]),
+            ("few", "UPDATE t SET c = :word WHERE id = :few OR id = :id", [false, false]),
+        ];
+        let text = transactions.iter().fold(text.to_owned(), |text, (name, sql, _)| {
+            format!("{text}[[transaction]]\nname = \"{name}\"\nstatements = [\"{sql}\"]\n")
+        });
+        for (name, _, expected) in transactions {
+            assert_eq!(of(&text, name), expected, "{name}");
+        }
     }
 
     #[test]

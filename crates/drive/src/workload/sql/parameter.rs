@@ -1,6 +1,6 @@
 //! Parameters, and how their values are drawn.
 
-use super::file::{self, Sizes};
+use super::file::{self, Number, Sizes};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use tare_load::{Distribution, Draw, Random};
@@ -18,6 +18,26 @@ pub(super) struct Parameter {
     step: Option<i64>,
     /// Whether it is drawn for each statement, not once for the whole transaction.
     pub each_statement: bool,
+    /// What makes its range longer; None if it is no range.
+    pub grows: Option<Grows>,
+}
+
+/// With which sizes the number of values in a range grows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Grows {
+    pub tables: bool,
+    pub rows: bool,
+}
+
+impl Grows {
+    fn of([first, last]: &[Number; 2], sizes: Sizes) -> Self {
+        let width = |sizes: Sizes| Some(last.value(sizes).ok()?.abs_diff(first.value(sizes).ok()?));
+        let is_longer = |with: Sizes| width(with).zip(width(sizes)).is_some_and(|(with, now)| with > now);
+        Self {
+            tables: is_longer(Sizes { tables: sizes.tables.saturating_mul(2), ..sizes }),
+            rows: is_longer(Sizes { rows: sizes.rows.saturating_mul(2), ..sizes }),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -199,7 +219,8 @@ fn one(
     if how.step.is_some() && (how.count.is_none() || !matches!(drawing, Drawing::Range(..))) {
         return Err(wrong("step needs a range and a count".to_owned()));
     }
-    Ok(Parameter { name: name.to_owned(), drawing, count: how.count, step: how.step, each_statement })
+    let grows = how.range.as_ref().map(|ends| Grows::of(ends, sizes));
+    Ok(Parameter { name: name.to_owned(), drawing, count: how.count, step: how.step, each_statement, grows })
 }
 
 /// Err(None) if the bounds are in the wrong order, otherwise the expected value.

@@ -45,6 +45,10 @@ impl Load for TpccSettings {
         "tpcc"
     }
 
+    fn sizes(&self) -> Vec<(&'static str, u64)> {
+        vec![("warehouses", self.warehouses)]
+    }
+
     fn dataset(&self, seed: u64) -> String {
         format!("tpcc, recipe {RECIPE}, warehouses {}, scale {}, seed {seed}", self.warehouses, self.scale)
     }

@@ -202,7 +202,8 @@ fn a_damaged_line_is_skipped_and_unreadable_results_are_a_clear_error() {
     let [of_time, again] = [["why", "results"].as_slice(), &["run", "--resume", "results"]];
     for args in [["show", "results"].as_slice(), of_time, &["report", "results"], again] {
         let (_, err) = world.exits(0, args);
-        assert!(err.contains("line 1 of results/trials.jsonl is damaged and set aside"), "{args:?}: {err}");
+        let damaged = err.matches("line 1 of results/trials.jsonl is damaged and set aside").count();
+        assert!(damaged == 1 || damaged > 0 && args != of_time, "{args:?}: {err}");
     }
     let resumed = std::fs::read_to_string(&records).unwrap();
     assert!(resumed.starts_with(&broken), "nothing of the records is cut");

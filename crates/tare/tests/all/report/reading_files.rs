@@ -29,7 +29,9 @@ fn a_damaged_line_is_reported_and_skipped_and_the_rest_is_read() {
     fs::write(&path, &whole[..whole.len() - 40]).unwrap();
     let results = open(dir.path()).unwrap();
     assert_eq!(results.trials.len(), records - 1);
-    assert!(results.warnings[0].contains("line 32") && results.warnings[0].contains("cut short"));
+    let cut = &results.damaged[0];
+    assert!(cut.line == 32 && cut.what.contains("cut short"), "{cut}");
+    assert_eq!(results.warnings, Vec::<String>::new());
 
     let lines: Vec<&str> = std::str::from_utf8(&whole).unwrap().lines().collect();
     let garbage = [&lines[..2], &["\u{0}garbage", "{\"schema\":1}"], &lines[2..]].concat().join("\n") + "\n";
@@ -37,7 +39,10 @@ fn a_damaged_line_is_reported_and_skipped_and_the_rest_is_read() {
     let results = open(dir.path()).unwrap();
     assert_eq!(results.trials.len(), records);
     assert_eq!(results.damaged.iter().map(|d| d.line).collect::<Vec<_>>(), [3, 4]);
-    assert!(results.warnings[1].contains("trials.jsonl is damaged"), "{:?}", results.warnings);
+    assert_eq!(results.warnings, Vec::<String>::new());
+    let shown = tare_report::words::warnings(&tare_findings::summarize(&results), &results);
+    let of_lines: Vec<&String> = shown.iter().filter(|line| line.contains("trials.jsonl is damaged")).collect();
+    assert_eq!(of_lines.len(), 2, "each is shown once: {shown:?}");
 }
 
 #[test]

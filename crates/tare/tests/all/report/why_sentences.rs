@@ -4,15 +4,46 @@ use crate::support::one_line;
 use std::collections::BTreeMap;
 use tare_findings::compare::JoinedBy;
 use tare_findings::differences::{Difference, What};
-use tare_findings::time::{ConditionTime, Part, PartTime};
+use tare_findings::time::{ConditionTime, Missing, Part, PartTime};
 use tare_findings::why::{
-    Cause, Change, Changes, Expected, Experiment, NamedChange, PartChange, Suspect, TimeChange, Times, Why,
+    Again, Cause, Change, Changes, Expected, Experiment, NamedChange, PartChange, Suspect, TimeChange, Times, Why,
 };
 use tare_report::terminal::{self, Style};
-use tare_report::words::{suspects, why};
+use tare_report::words::suspects::{self, NextStep};
+use tare_report::words::why;
 use tare_results::captures::WAKES;
 use tare_results::events::NO_COUNTERS;
 use tare_stats::Interval;
+
+/// A (0) or B (1) with these parts.
+fn side(side: usize, parts: &[(Part, f64, f64, bool)]) -> ConditionTime {
+    let whole: f64 = parts.iter().map(|(_, a, b, _)| [*a, *b][side]).sum();
+    let part = |(part, a, b, _): &(Part, f64, f64, bool)| {
+        let us = [*a, *b][side];
+        PartTime { part: part.clone(), us, ci: None, share: us / whole }
+    };
+    let (last, all) = parts.split_last().unwrap();
+    ConditionTime {
+        name: format!("side={}", ["a", "b"][side]),
+        load: None,
+        clients: 4,
+        trials: 8,
+        disturbed: 0,
+        us_per_transaction: whole,
+        ci: None,
+        parts: all.iter().map(part).collect(),
+        not_explained: part(last),
+        overlap_us: 0.0,
+        retries_us: 0.0,
+        spun_us: None,
+        background_us: 0.0,
+        switches: 2.0,
+        away_from_memory: None,
+        events: Vec::new(),
+        missing: Vec::new(),
+        thread_pool: false,
+    }
+}
 
 /// The parts of 1 ms of A and of B: microseconds of each in A and in B, and whether the change is shown.
 fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
@@ -39,35 +70,9 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
         shown: *shown,
         smallest_us: Some(12.0),
     };
-    let side = |side: usize| {
-        let part = |(part, a, b, _): &(Part, f64, f64, bool)| {
-            let us = [*a, *b][side];
-            PartTime { part: part.clone(), us, ci: None, share: us / whole(side) }
-        };
-        let (last, all) = parts.split_last().unwrap();
-        ConditionTime {
-            name: format!("side={}", ["a", "b"][side]),
-            load: None,
-            clients: 4,
-            trials: 8,
-            disturbed: 0,
-            us_per_transaction: whole(side),
-            ci: None,
-            parts: all.iter().map(part).collect(),
-            not_explained: part(last),
-            overlap_us: 0.0,
-            retries_us: 0.0,
-            spun_us: None,
-            background_us: 0.0,
-            switches: 2.0,
-            away_from_memory: None,
-            events: Vec::new(),
-            missing: Vec::new(),
-        }
-    };
     let (last, all) = parts.split_last().unwrap();
     Why {
-        sides: [side(0), side(1)],
+        sides: [side(0, parts), side(1, parts)],
         lost: [0; 2],
         paired: true,
         one_run: true,
@@ -86,6 +91,32 @@ fn of_parts(parts: &[(Part, f64, f64, bool)], undisturbed: bool) -> Why {
         causes: Vec::new(),
         hardware: None,
         missing: BTreeMap::new(),
+        again: Some(Again { arguments: vec!["study.toml".to_owned()], estimated_s: Some(60) }),
+        captures: experiment("capture.locks=on", true),
+    }
+}
+
+fn experiment(value: &str, same: bool) -> Experiment {
+    Experiment {
+        arguments: vec!["study.toml".to_owned(), "--set".to_owned(), value.to_owned()],
+        changes: Vec::new(),
+        same,
+        expected: Expected::Faster,
+        estimated_s: Some(60),
+    }
+}
+
+/// A suspect that explains half of the difference.
+fn cause(suspect: Suspect, value: &str, same: bool) -> Cause {
+    Cause {
+        suspect,
+        us: 90.0,
+        ci: None,
+        share: Some(0.5),
+        condition: "side=b".to_owned(),
+        counts: None,
+        shown: false,
+        prove: experiment(value, same),
     }
 }
 
@@ -143,8 +174,10 @@ fn missing_captures_lost_and_disturbed_trials_and_differences_between_two_runs_a
         .into();
     (found.lost, found.sides[0].disturbed, found.one_run) = ([0, 2], 3, false);
     let apart = "A and B were not measured in one run: differences between sessions affect every part";
-    let one_session = "; measure both in one session, block by block: tare run STUDY --set factors.binary=A,B, or in \
-                       pairs: tare ab --a SIDE --b SIDE";
+    let set = ["r/study.toml", "--set", "factors.binary=/a/mariadbd,/b/mariadbd"].map(str::to_owned);
+    found.again = Some(Again { arguments: set.to_vec(), estimated_s: None });
+    let one_session = "; measure both in one session, block by block: tare run r/study.toml --set \
+                       factors.binary=/a/mariadbd,/b/mariadbd, or in pairs: tare ab --a SIDE --b SIDE";
     let apart_alone = format!("{apart}{one_session}");
     let sentences = [
         "no result: 2 of 10 trials of B; tare show has the reasons",
@@ -158,8 +191,8 @@ fn missing_captures_lost_and_disturbed_trials_and_differences_between_two_runs_a
         vec![differ(What::ServerVersion, "", "11.4.5"), differ(What::Machine("CPU".into()), "EPYC", "Xeon")];
     let here = "here server version (none and 11.4.5) and CPU (EPYC and Xeon)";
     assert_eq!(why::cautions(&found).last(), Some(&format!("{apart}, {here}{one_session}")));
-    found.joined_by = JoinedBy::Socket;
-    assert!(why::cautions(&found).last().unwrap().contains("--set factors.socket=A,B"));
+    let same = Why { joined_by: JoinedBy::Nothing, ..found.clone() };
+    assert!(why::cautions(&same).last().unwrap().ends_with("CPU (EPYC and Xeon)"));
     for (trials, are_few) in [([2, 2], true), ([3, 2], true), ([1, 2], false), ([3, 3], false), ([2, 8], false)] {
         (found.sides[0].trials, found.sides[1].trials) = (trials[0], trials[1]);
         let cautions = why::cautions(&found);
@@ -189,10 +222,23 @@ fn a_time_too_short_to_print_is_reported_as_less_than_the_smallest() {
 
 /// Its table has the whole difference, which is 340 µs larger.
 #[test]
-fn a_difference_without_other_programs_is_called_net_also_if_it_has_no_interval() {
+fn a_difference_without_other_programs_is_called_so_also_if_it_has_no_interval() {
     let (_, mut found) = whys().remove(1);
     found.undisturbed.as_mut().unwrap().ci = None;
-    assert!(why::why(&found).starts_with("B takes 200 µs longer per transaction net; with a single trial "));
+    let said = why::why(&found);
+    assert!(said.starts_with("B's transactions take 200 µs longer without other programs; with a single "), "{said}");
+}
+
+#[test]
+fn the_parts_of_a_server_with_a_pool_of_threads_are_said_to_be_of_all_its_threads() {
+    let mut found = of_parts(&[(Part::NotExplained, 500.0, 502.0, false)], false);
+    found.sides[1].thread_pool = true;
+    let said = why::cautions(&found);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].starts_with("the server of B has a pool of threads, of which none belongs to one connection: its"));
+    found.sides[1].missing = vec![Missing::ServerThreads];
+    let said = why::cautions(&found).join("\n");
+    assert!(said.contains("one connection: its threads have no parts, and what they sleep in"), "{said}");
 }
 
 #[test]
@@ -229,53 +275,69 @@ fn indistinguishable_parts_are_summarised_in_one_line() {
 /// With one client the number cannot be reduced: the next suspect's experiment is suggested.
 #[test]
 fn the_suggested_experiment_changes_a_setting_or_the_number_of_trials() {
-    let cause = |suspect, value: &str, same| Cause {
-        suspect,
-        us: 90.0,
-        ci: None,
-        share: Some(0.5),
-        condition: "side=b".to_owned(),
-        counts: None,
-        shown: false,
-        prove: Experiment {
-            arguments: vec!["study.toml".to_owned(), "--set".to_owned(), value.to_owned()],
-            changes: Vec::new(),
-            same,
-            expected: Expected::Faster,
-            estimated_s: Some(60),
-        },
-    };
     let causes = vec![
         cause(Suspect::CpuShortage, "workload.threads=1", true),
         cause(Suspect::Network, "engine.transport=socket", false),
     ];
     let found = |causes| Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 990.0, true)], false) };
-    let [sentence, command] = suspects::decides(&found(causes.clone())).unwrap();
-    assert_eq!(command, "tare run study.toml --set engine.transport=socket");
+    let NextStep { sentence, command } = suspects::decides(&found(causes.clone()));
+    assert_eq!(command.as_deref(), Some("tare run study.toml --set engine.transport=socket"));
     assert!(sentence.starts_with("To decide about the connection between client and server, in about 1 min; if so, "));
     assert!(suspects::without_experiment(&found(causes.clone())).ends_with("prints the command that would decide"));
-    let none = found(causes[..1].to_vec());
-    assert_eq!(suspects::decides(&none), None);
-    assert!(suspects::without_experiment(&none).ends_with("tare why A B lists the suspects"));
     // With the call chains of the sleeps recorded, threads that end them are all that is new.
     let captured = |names: &[&str]| {
         let mut unnamed = cause(Suspect::Unnamed, "capture.wakes=on", false);
         let on = |name: &&str| Change { key: format!("capture.{name}"), value: Some("on".to_owned()) };
         (unnamed.prove.changes, unnamed.prove.expected) = (names.iter().map(on).collect(), Expected::Named);
-        suspects::decides(&found(vec![unnamed])).unwrap()[0].clone()
+        suspects::decides(&found(vec![unnamed])).sentence
     };
     assert!(captured(&["waits", "wakes"]).ends_with("then tare why names the waits and the functions:"));
     assert!(captured(&["wakes"]).ends_with("then tare why RESULTS names the threads that end them:"));
     // If no difference is shown, no experiment can explain it.
     let unseen = Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 904.0, false)], false) };
-    let [sentence, command] = suspects::decides(&unseen).unwrap();
-    assert_eq!(command, "tare run study.toml --trials 16");
-    assert_eq!(sentence, "To decide about a difference, in about 2 min, run twice as many trials:");
-    let mut single = unseen.clone();
+    let more = |found: &Why| {
+        let NextStep { sentence, command } = suspects::decides(found);
+        (sentence, command.unwrap_or_default())
+    };
+    let twice = "To decide about a difference, in about 2 min, run twice as many trials:".to_owned();
+    assert_eq!(more(&unseen), (twice.clone(), "tare run study.toml --trials 16".to_owned()));
+    assert_eq!(more(&Why { causes: Vec::new(), ..unseen.clone() }).0, twice, "no suspect has this sign");
+    let mut single = unseen;
     single.sides.iter_mut().for_each(|side| side.trials = 1);
-    let [sentence, command] = suspects::decides(&single).unwrap();
+    let (sentence, command) = more(&single);
     assert!(sentence.ends_with("in about 3 min, run three times as many trials:"), "{sentence}");
     assert_eq!(command, "tare run study.toml --trials 3");
-    let [_, command] = suspects::decides(&Why { one_run: false, joined_by: JoinedBy::Difference, ..unseen }).unwrap();
-    assert_eq!(command, "tare run study.toml --set factors.KEY=A,B --trials 16");
+}
+
+/// Not a placeholder for a key or its values: a command that can be run, or the reason why there is none.
+#[test]
+fn an_answer_without_an_experiment_ends_with_what_would_show_more_or_with_the_reason() {
+    let found = |causes, shown| Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 990.0, shown)], false) };
+    let tried = || vec![cause(Suspect::CpuShortage, "workload.threads=1", true)];
+    let command = |found: &Why| suspects::decides(found).command;
+    // Captures that are off name more; then more trials show a suspect.
+    let mut recorded = found(tried(), true);
+    assert_eq!(command(&recorded).as_deref(), Some("tare run study.toml --trials 16"));
+    recorded.captures = experiment("capture.locks=on", false);
+    let NextStep { sentence, command: record } = suspects::decides(&recorded);
+    assert_eq!(record.as_deref(), Some("tare run study.toml --set capture.locks=on"));
+    assert_eq!(sentence, "To name more of the difference, record what was not, in about 1 min:");
+    // A suspect is shown, and all that names more was done.
+    let mut shown = found(tried(), true);
+    shown.causes[0].shown = true;
+    shown.causes[0].prove.changes.push(Change { key: "workload.threads".to_owned(), value: Some("1".to_owned()) });
+    assert_eq!(command(&shown), None);
+    let reason = suspects::without_experiment(&shown);
+    assert!(reason.contains("to compare A with B was the experiment itself"), "{reason}");
+    let page = one_line(&terminal::why(&shown, Style::default()));
+    assert!(page.trim_end().ends_with(&reason), "{page}");
+    let mut asked_for = found(vec![cause(Suspect::StatementSleep, "", true)], true);
+    asked_for.causes[0].shown = true;
+    assert!(suspects::decides(&asked_for).sentence.contains("the statements themselves decide"));
+    // Two runs that no single key joins.
+    let apart = Why { one_run: false, joined_by: JoinedBy::Difference, again: None, ..found(tried(), false) };
+    let NextStep { sentence, command } = suspects::decides(&apart);
+    assert!(command.is_none() && sentence.contains("A study with both as conditions and twice as many trials"));
+    let caution = why::cautions(&apart).pop().unwrap();
+    assert!(caution.contains("; measure both in one session, block by block, or in pairs: "), "{caution}");
 }

@@ -18,6 +18,7 @@ mod lines;
 mod machine_changed;
 mod machines;
 mod memory_limit;
+mod named_waits;
 mod plan;
 mod pool_memory;
 mod reproduce;
