@@ -29,8 +29,8 @@ pub struct PlannedCondition {
     /// plans of schema 1.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, Value>,
-    /// The keys by which the load's transactions touch more rows, tables, warehouses or accounts (`workload.rows`), with
-    /// their values; empty if there is none, as with statements that name their rows. None in older plans.
+    /// The keys by which the load's transactions touch more rows, tables, warehouses or accounts (`workload.rows`),
+    /// with their values; empty if there is none, as with statements that name their rows. None in older plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sizes: Option<BTreeMap<String, u64>>,
 }

@@ -342,8 +342,8 @@ impl Known<'_, '_> {
         options.iter().map(|(option, value)| Change::to(&format!("{OPTIONS}{option}"), value)).collect()
     }
 
-    /// Reduces contention on rows and pages: more of them, or, if there are many, a uniform distribution. None if no key
-    /// of the load does.
+    /// Reduces contention on rows and pages: more of them, or, if there are many, a uniform distribution. None if no
+    /// key of the load does.
     fn more_rows(&self) -> Option<Change> {
         let Some(rows) = self.size(ROWS) else { return SCALES.iter().find_map(|key| self.more(key)) };
         if rows < MANY_ROWS {

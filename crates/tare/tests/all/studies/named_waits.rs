@@ -1,5 +1,5 @@
-//! Parts of a transaction's time that real servers name: sleeps that statements ask for, temporary files, and the work of
-//! a pool of threads.
+//! Parts of a transaction's time that real servers name: sleeps that statements ask for, and the work of a pool of
+//! threads.
 
 use crate::support::{World, one_line};
 use tare_findings::time::{Part, TrialTime};
