@@ -4,7 +4,8 @@ pub use crate::named::{Better, Metric, Named};
 
 use crate::covariate::Covariate;
 use crate::named::{QUERY, QUERY_S};
-use crate::{server_cost, steps};
+use crate::server_cost;
+use crate::steps::{self, Figure};
 
 /// Declares metrics as constants, and the list of all of them.
 macro_rules! declared {
@@ -68,9 +69,13 @@ pub fn query(name: &str) -> Option<&str> {
     name.strip_prefix(QUERY_S)
 }
 
-/// The display name of a query, `Q12`, or the metric's own name.
+/// The display name of a query, `Q12`, or of a step and its role, `l_i0_insert`; otherwise the metric's own name.
 pub fn short(name: &str) -> String {
-    query(name).map_or_else(|| name.to_owned(), str::to_uppercase)
+    match (query(name), steps::figure(name)) {
+        (Some(query), _) => query.to_uppercase(),
+        (_, Some((Figure::RowsPerS | Figure::QueriesPerS | Figure::ElapsedS, of))) => of.to_owned(),
+        _ => name.to_owned(),
+    }
 }
 
 /// Suffix of a name -> unit and direction, because names end in their unit. The first match counts.

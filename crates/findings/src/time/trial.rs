@@ -15,6 +15,7 @@ use tare_results::captures::Captures;
 use tare_results::covariate::{CLIENT_HOST, CLIENT_SPUN};
 use tare_results::metric::TPS;
 use tare_results::schema::{PlannedCondition, SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
+use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
 
 /// CPU time of other programs on the benchmark's CPUs.
 const FOREIGN: &str = "foreign_cpu_s";
@@ -218,6 +219,7 @@ impl Sums {
     fn of(trial: &TrialRecord, planned: Option<&PlannedCondition>) -> Self {
         let mut sums = Self { has_pool: has_pool(trial), ..Self::default() };
         let serving = if sums.has_pool { ThreadClass::Background } else { ThreadClass::Connection };
+        let mut processes_s = sums.has_pool.then_some([0.0; 2]);
         for sample in &trial.samples {
             let clients = clients(trial, sample, planned);
             let Some(tps) = sample.metrics.get(TPS.name()).filter(|_| clients > 0) else { continue };
@@ -226,6 +228,9 @@ impl Sums {
             sums.clients = clients;
             sums.client.add(sample, ThreadClass::Client);
             sums.server.add(sample, serving);
+            let all = processes_s.zip(of_processes_s(sample, tps * sample.elapsed_s));
+            processes_s =
+                all.map(|([user, system], [more_user, more_system])| [user + more_user, system + more_system]);
             let is_background = |class: ThreadClass| class == ThreadClass::Background && class != serving;
             let background = sample.threads.iter().filter(|thread| is_background(thread.class));
             if let Some(spun_s) = sample.covariates.get(CLIENT_SPUN) {
@@ -238,9 +243,23 @@ impl Sums {
                 *side += waited_for_strangers_s(sample, class, trial.client_host.is_some());
             }
         }
+        if let Some([user_s, system_s]) = processes_s {
+            let threads = std::mem::take(&mut sums.server);
+            sums.server = Side { ran_s: user_s + system_s, user_s, system_s, ..threads };
+        }
         sums.leave_out_spinning();
         sums
     }
+}
+
+/// User and kernel time of the server's processes. It includes threads that a pool starts or ends within the sample,
+/// which are in no record of threads.
+fn of_processes_s(sample: &SampleRecord, transactions: f64) -> Option<[f64; 2]> {
+    let of = |quantity: Quantity| {
+        let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == quantity)?;
+        sample.metrics.get(cost.metric(Operation::Transaction).name()).map(|us| us * 1e-6 * transactions)
+    };
+    Some([of(Quantity::User)?, of(Quantity::System)?])
 }
 
 impl Sums {

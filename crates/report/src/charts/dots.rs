@@ -1,7 +1,7 @@
 //! The dot plot: every trial next to its interval, samples lighter below, one axis for all conditions.
 
 use super::axis::{Axis, px, shown};
-use super::marks::{self, Frame, shortened};
+use super::marks::{self, Frame, LETTER, shortened};
 use crate::figures::Scale;
 use maud::{Markup, html};
 use tare_findings::condition::MetricSummary;
@@ -170,7 +170,7 @@ fn label(name: &str, middle: f64, left: f64) -> Markup {
         g {
             title { (name) }
             @for (index, line) in lines.iter().enumerate() {
-                text.label x=(px(left - 26.0)) y=(px(first + 13.0 * index as f64)) text-anchor="end" { (line) }
+                text.label x=(px(left - AFTER_LABELS)) y=(px(first + 13.0 * index as f64)) text-anchor="end" { (line) }
             }
         }
     }
@@ -199,7 +199,10 @@ fn description(axis: &Axis, rows: &[DotRow<'_>]) -> String {
 
 /// Names of queries and the marks of their conditions are on the left.
 const QUERIES_WIDE: Frame = Frame { width: 960.0, left: 150.0, right: 930.0, slim: false };
-const QUERIES_SLIM: Frame = Frame { left: 60.0, right: 326.0, ..Frame::SLIM };
+const QUERIES_SLIM: Frame = Frame { left: 60.0, right: 320.0, ..Frame::SLIM };
+/// Space right of the labels of queries, for marks, and with that left of them.
+const AFTER_LABELS: f64 = 26.0;
+const BEFORE_LABELS: f64 = AFTER_LABELS + 4.0;
 const QUERIES_TOP: f64 = 8.0;
 /// Height of one condition of one query, and the gap between queries.
 const QUERY_LINE: f64 = 11.0;
@@ -226,7 +229,8 @@ pub(crate) fn draw_queries(queries: &[Query]) -> [Markup; 2] {
 }
 
 fn queries_of_frame(queries: &[Query], frame: &Frame) -> Markup {
-    let (left, right) = (frame.left, frame.right);
+    let letters = queries.iter().map(|query| query.label.chars().count()).max().unwrap_or(0);
+    let (left, right) = (frame.left.max(BEFORE_LABELS + LETTER * letters as f64), frame.right);
     let dots = queries.iter().flat_map(|query| &query.conditions).flat_map(|(_, dots)| dots);
     let reach = dots.map(|dot| dot.value.abs()).fold(0.001, f64::max);
     let at = |value: f64| f64::midpoint(left, right) + value / reach * (right - left) / 2.0;
@@ -248,7 +252,7 @@ fn queries_of_frame(queries: &[Query], frame: &Frame) -> Markup {
             }
             @for (query, top) in queries.iter().zip(&tops) {
                 line.rule x1="0" x2=(px(frame.width)) y1=(px(*top)) y2=(px(*top)) {}
-                text.label x=(px(left - 26.0)) y=(px(top + 5.0 + QUERY_LINE * query.conditions.len() as f64 / 2.0 + 4.0)) text-anchor="end" {
+                text.label x=(px(left - AFTER_LABELS)) y=(px(top + 5.0 + QUERY_LINE * query.conditions.len() as f64 / 2.0 + 4.0)) text-anchor="end" {
                     (query.label)
                 }
                 @for (index, (mark, dots)) in query.conditions.iter().enumerate() {

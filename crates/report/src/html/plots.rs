@@ -166,8 +166,8 @@ pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
         .collect();
     let names = page.conditions.iter().map(|condition| (condition.name, page.mark(condition.name)));
     let names: Vec<(&str, usize)> = names.filter(|_| page.has_marks()).collect();
-    let (label, unit) =
-        if page.has_marks() { (metric.to_owned(), unit) } else { (format!("{metric} / mean of its condition"), "") };
+    let name = tare_results::metric::short(metric);
+    let (label, unit) = if page.has_marks() { (name, unit) } else { (format!("{name} / mean of its condition"), "") };
     let strip = Strip { label: &label, unit, points: &points, clock, names: &names };
     let wide = Frame::wide(names.iter().map(|(name, _)| *name));
     Some(html! {

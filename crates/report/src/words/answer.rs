@@ -2,7 +2,7 @@
 
 use super::find;
 use super::headline::{divides, headline};
-use super::terms::{at, interval_of_ratio, modes, negative_scaling, one_of_several};
+use super::terms::{at, interval_of_ratio, modes, negative_scaling, query};
 use crate::figures::{Scale, times};
 use serde::Serialize;
 use tare_findings::answer::spread_from as spread_source;
@@ -284,7 +284,7 @@ fn means(range: &Range, ranking: &Ranked, tested: Tested) -> Option<String> {
 fn single_ones(alone: &[MovedAlone]) -> Option<String> {
     let words = |one: &MovedAlone| {
         let by = one.by.as_ref().map_or_else(String::new, |factor| format!("{factor} "));
-        format!("{} {} ({by}{} against {})", one_of_several(&one.metric), times(one.ratio), one.high, one.low)
+        format!("{} {} ({by}{} against {})", query(&one.metric), times(one.ratio), one.high, one.low)
     };
     (!alone.is_empty()).then(|| format!("{}.", listed(alone.iter().map(words).collect())))
 }

@@ -1,7 +1,7 @@
 //! First sentences where no difference is shown: each with the largest one and its interval, as far as there is room.
 
 use super::find;
-use super::terms::{first_that_fits, interval_of_change, interval_of_ratio, one_of_several, small_change};
+use super::terms::{first_that_fits, interval_of_change, interval_of_ratio, query, small_change};
 use crate::figures::times;
 use tare_findings::factors::{Extremes, Term, number_of};
 use tare_findings::verdict::{Moved, MovedAlone, OfLoad, Verdict};
@@ -81,8 +81,7 @@ fn undecided(extremes: &Extremes) -> Option<String> {
 /// A sentence that no change is shown, with the single metrics that are exceptions: "; single metrics move: Q1 2.0x
 /// and Q2 0.50x".
 fn denied(sentences: &[String], alone: &[MovedAlone]) -> String {
-    let named: Vec<String> =
-        alone.iter().map(|one| format!("{} {}", one_of_several(&one.metric), times(one.ratio))).collect();
+    let named: Vec<String> = alone.iter().map(|one| format!("{} {}", query(&one.metric), times(one.ratio))).collect();
     let ends = match alone.len() {
         0 => vec![".".to_owned()],
         n => vec![format!("; single metrics move: {}.", list(&named)), format!("; {} single metrics move.", n)],

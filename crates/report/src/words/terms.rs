@@ -12,7 +12,6 @@ use tare_findings::verdict::Measured;
 use tare_results::metric::Better;
 pub(super) use tare_results::metric::short as query;
 use tare_results::schema::{Levels, Plan};
-use tare_results::steps::figure as figure_of_step;
 use tare_stats::Interval;
 use tare_text::{count, decimal, list, percent};
 use tare_topology::Pairing;
@@ -49,11 +48,6 @@ pub(super) fn measured(what: &Measured) -> String {
         (_, Some(steps)) => format!("the rates of {steps} steps on average"),
         (metrics, None) => format!("the {} on average", many(metrics, &what.metric)),
     }
-}
-
-/// The name of one of several metrics: that of a query, or of a step and its role.
-pub(super) fn one_of_several(metric: &str) -> String {
-    figure_of_step(metric).map_or_else(|| query(metric), |(_, of)| of.to_owned())
 }
 
 pub(crate) fn phrase(metric: &str) -> String {

@@ -252,7 +252,7 @@ fn server_builds_are_bisected_with_alternating_samples() {
     assert!(out.contains("not explained"), "{out}");
     let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
     let explained = found["why_text"].as_str().unwrap();
-    assert!(explained.contains(" longer per transaction") && out.starts_with(explained), "{explained}: {out}");
+    assert!(explained.contains(" longer ") && out.starts_with(explained), "{explained}: {out}");
     // What holds the lock is known by its callers, which only the confirming step records.
     let (step, others): (Vec<_>, Vec<_>) = std::fs::read_dir(world.path("found/pairs"))
         .unwrap()
