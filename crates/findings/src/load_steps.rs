@@ -13,7 +13,6 @@ const MEASURED_BY: [Figure; 3] = [Figure::QueriesPerS, Figure::RowsPerS, Figure:
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepMean {
     pub step: String,
-    /// Mean over trials.
     pub mean: f64,
     pub unit: &'static str,
 }

@@ -30,8 +30,8 @@
 //! candidate alone are in neither, and bursts that affect any candidate do not widen the first. The smaller U is used.
 //! If a sign test shows that i was disturbed alone more often than j, as in `sequential` for two sides, U is infinite:
 //! the other trials of i may have lost time too. U(i, j) is also infinite if j failed alone more often than i, by the
-//! same test: the other trials of j may be a selection of the fast ones. In fewer than six blocks, as many as pairs that
-//! show no change of two sides, one failure more is enough.
+//! same test: the other trials of j may be a selection of the fast ones. In fewer than six blocks, too few for a change
+//! of two sides, one failure more is enough.
 //!
 //! | file | holds |
 //! | --- | --- |

@@ -51,7 +51,6 @@ pub(crate) trait TimedClient: Keys {
     /// Whether all data must be in the server's memory before the first sample.
     fn preloads(&self) -> bool;
     fn drives(&self, engine: &str) -> Result<(), String>;
-    /// As [`Load::sizes`].
     fn sizes(&self) -> Vec<(&'static str, u64)>;
     fn dataset(&self, seed: u64) -> String;
     /// Its own preparation, which fills the database.
