@@ -1,7 +1,7 @@
 //! The dot plot: every trial next to its interval, samples lighter below, one axis for all conditions.
 
 use super::axis::{Axis, px, shown};
-use super::marks::{self, Frame, LETTER, shortened};
+use super::marks::{self, Frame, shortened};
 use crate::figures::Scale;
 use maud::{Markup, html};
 use tare_findings::condition::MetricSummary;
@@ -203,6 +203,8 @@ const QUERIES_SLIM: Frame = Frame { left: 60.0, right: 320.0, ..Frame::SLIM };
 /// Space right of the labels of queries, for marks, and with that left of them.
 const AFTER_LABELS: f64 = 26.0;
 const BEFORE_LABELS: f64 = AFTER_LABELS + 4.0;
+/// Width of a letter of these labels, which are larger than those of other charts.
+const LABEL_LETTER: f64 = 7.8;
 const QUERIES_TOP: f64 = 8.0;
 /// Height of one condition of one query, and the gap between queries.
 const QUERY_LINE: f64 = 11.0;
@@ -230,7 +232,7 @@ pub(crate) fn draw_queries(queries: &[Query]) -> [Markup; 2] {
 
 fn queries_of_frame(queries: &[Query], frame: &Frame) -> Markup {
     let letters = queries.iter().map(|query| query.label.chars().count()).max().unwrap_or(0);
-    let (left, right) = (frame.left.max(BEFORE_LABELS + LETTER * letters as f64), frame.right);
+    let (left, right) = (frame.left.max(BEFORE_LABELS + LABEL_LETTER * letters as f64), frame.right);
     let dots = queries.iter().flat_map(|query| &query.conditions).flat_map(|(_, dots)| dots);
     let reach = dots.map(|dot| dot.value.abs()).fold(0.001, f64::max);
     let at = |value: f64| f64::midpoint(left, right) + value / reach * (right - left) / 2.0;
