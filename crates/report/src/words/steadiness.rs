@@ -84,14 +84,18 @@ fn of_probe(found: &OfProbe) -> String {
     format!("the probe {} leaves {:.2} of it ({ends})", found.probe, found.left)
 }
 
-/// The outcome of `sampling.probe = "auto"`, as a note of the plan; with `None` the samples do not vary.
+/// What is said without a [`Weight`].
+pub const NO_WEIGHT: &str =
+    "cannot be decided: the samples do not vary, lack readings, or resemble each other too much";
+
+/// The outcome of `sampling.probe = "auto"`, as a note of the plan.
 pub fn chosen_probe(found: Option<&Weight>) -> String {
     let used = found.and_then(|found| found.probes.iter().find(|of| Some(of.probe) == found.probe));
     let why = match (used, found.map(|found| found.advice)) {
         (Some(used), _) => return format!("sampling.probe = \"auto\": {} and is used", of_probe(used)),
         (_, Some(Advice::DoesNotHelp)) => "each probe leaves more than 0.90 of the spread",
         (_, Some(_)) => "whether one helps here cannot be decided from so few samples",
-        (_, None) => "the samples have no spread that a probe could explain",
+        (_, None) => &format!("whether one helps here {NO_WEIGHT}"),
     };
     format!("sampling.probe = \"auto\": {why}, so no probe is used")
 }

@@ -105,7 +105,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<Exit, Problem> {
 fn weighed(found: &StudyWeight, style: Style) -> String {
     let StudyWeight { study, found, text, .. } = found;
     let (Some(found), Some(text)) = (found, text) else {
-        return wrap(style, "\n", "", &format!("The samples of {study} have no spread that a probe could explain."));
+        return wrap(style, "\n", "", &format!("Whether a probe helps {study} {}.", words::NO_WEIGHT));
     };
     let measured = wrap(style, "", "", &format!("{study}: {}.", words::measured_probes(found)));
     format!("\n{measured}{}", wrap(style, "", "", text))
@@ -256,7 +256,7 @@ const WEIGHT_SAMPLE_S: f64 = 0.5;
 #[derive(Debug, Serialize)]
 struct StudyWeight {
     pub study: String,
-    /// What the probes show; null if the samples have no spread or no readings.
+    /// What the probes show; null if the samples have no spread or no readings, or resemble each other too much.
     #[serde(flatten)]
     pub found: Option<Weight>,
     pub text: Option<String>,
