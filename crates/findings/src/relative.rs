@@ -10,7 +10,7 @@ use super::summary::Summary;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use tare_results::schema::Levels;
-use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
+use tare_results::server_cost::{Operation, Quantity, ServerCost};
 use tare_stats::Interval;
 use tare_stats::ratio::Verdict;
 
@@ -185,7 +185,7 @@ fn mean(condition: &ConditionSummary, metric: &str) -> Option<f64> {
 
 fn cost(condition: &ConditionSummary) -> Cost {
     let of = |quantity: Quantity| {
-        let named = SERVER_COSTS.iter().find(|cost| cost.quantity == quantity)?;
+        let named = ServerCost::of(quantity)?;
         let both = [Operation::Transaction, Operation::Query].map(|operation| named.metric(operation).name());
         both.into_iter().find_map(|name| mean(condition, name))
     };

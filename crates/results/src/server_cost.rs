@@ -44,6 +44,11 @@ pub struct ServerCost {
 }
 
 impl ServerCost {
+    /// That of a quantity; every quantity has one.
+    pub fn of(quantity: Quantity) -> Option<&'static Self> {
+        SERVER_COSTS.iter().find(|cost| cost.quantity == quantity)
+    }
+
     pub fn metric(&self, operation: Operation) -> &Named {
         match operation {
             Operation::Transaction => &self.per_transaction,

@@ -15,7 +15,7 @@ use tare_results::captures::Captures;
 use tare_results::covariate::{CLIENT_HOST, CLIENT_SPUN};
 use tare_results::metric::TPS;
 use tare_results::schema::{PlannedCondition, SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
-use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
+use tare_results::server_cost::{Operation, Quantity, ServerCost};
 
 /// CPU time of other programs on the benchmark's CPUs.
 const FOREIGN: &str = "foreign_cpu_s";
@@ -256,8 +256,8 @@ impl Sums {
 /// which are in no record of threads.
 fn of_processes_s(sample: &SampleRecord, transactions: f64) -> Option<[f64; 2]> {
     let of = |quantity: Quantity| {
-        let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == quantity)?;
-        sample.metrics.get(cost.metric(Operation::Transaction).name()).map(|us| us * 1e-6 * transactions)
+        let cost = ServerCost::of(quantity)?.metric(Operation::Transaction);
+        sample.metrics.get(cost.name()).map(|us| us * 1e-6 * transactions)
     };
     Some([of(Quantity::User)?, of(Quantity::System)?])
 }

@@ -7,8 +7,8 @@
 //! or kinds of transactions, are compared by their wall-clock time per transaction.
 
 use super::model::WhyError;
-use super::trials::{ChainTime, Changes, NamedChange, Trials};
-use crate::collect::{ConditionTrials, trial_mean};
+use super::trials::{ChainTime, Changes, NamedChange, Trials, cost_of};
+use crate::collect::ConditionTrials;
 use crate::compare::{self, Side};
 use crate::time::TrialTime;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use tare_results::captures::{FOLDED, WALL};
 use tare_results::covariate::CLIENTS_TIMED;
 use tare_results::metric::TPS;
 use tare_results::schema::{SampleRecord, TrialRecord};
-use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
+use tare_results::server_cost::Quantity;
 use tare_results::waits::CallersSource;
 
 /// Maximum number of chains per side; smaller ones are invisible in a graph.
@@ -148,8 +148,7 @@ pub(super) fn profiled_us(time: &TrialTime<'_>, results: &Results) -> Option<f64
     let profile = results.captures.get(&(time.trial.trial, time.trial.attempt))?.profile.as_ref()?;
     // A profile of user mode only covers the user part of the CPU time.
     let quantity = if profile.kernel { Quantity::Cpu } else { Quantity::User };
-    let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == quantity)?;
-    trial_mean(time.trial, cost.metric(Operation::Transaction).name())
+    cost_of(time, quantity)
 }
 
 /// Prefix of the metrics with the mean time of one statement, milliseconds.

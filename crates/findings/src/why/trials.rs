@@ -6,7 +6,7 @@ use crate::time::{Event, TrialTime, events_in_all, events_of_trial};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
-use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
+use tare_results::server_cost::{Operation, Quantity, ServerCost};
 use tare_stats::Interval;
 use tare_stats::multiple::benjamini_hochberg;
 use tare_stats::ratio::{Design, Shift, by_block, shift};
@@ -28,8 +28,7 @@ pub(crate) struct Trials<'t, 'r> {
 
 /// A cost of the server per transaction.
 pub(super) fn cost_of(time: &TrialTime<'_>, quantity: Quantity) -> Option<f64> {
-    let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == quantity)?;
-    trial_mean(time.trial, cost.metric(Operation::Transaction).name())
+    trial_mean(time.trial, ServerCost::of(quantity)?.metric(Operation::Transaction).name())
 }
 
 impl Trials<'_, '_> {

@@ -6,7 +6,7 @@ use tare_findings::compare::Side;
 use tare_findings::why::{Why, why};
 use tare_results::captures::{Captures, ProfileFile, SymbolShare};
 use tare_results::schema::{Levels, PlannedTrial, SCHEMA, SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
-use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
+use tare_results::server_cost::{Operation, Quantity, ServerCost};
 use tare_results::{Results, levels_of};
 
 /// A trial of one sample with this throughput.
@@ -65,7 +65,7 @@ pub fn worked(class: ThreadClass, user_s: f64) -> ThreadRecord {
 
 /// The profile of a trial whose server took `cpu_us` microseconds of CPU time per transaction, by function.
 pub fn profile(record: &mut TrialRecord, cpu_us: f64, functions: &[(&str, f64)]) -> ProfileFile {
-    let cost = SERVER_COSTS.iter().find(|cost| cost.quantity == Quantity::Cpu).unwrap();
+    let cost = ServerCost::of(Quantity::Cpu).unwrap();
     record.samples[0].metrics.insert(cost.metric(Operation::Transaction).name().to_owned(), cpu_us);
     let symbols = functions.iter().map(|(symbol, us)| SymbolShare {
         symbol: (*symbol).to_owned(),

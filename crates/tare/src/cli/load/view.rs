@@ -11,7 +11,7 @@ use tare_findings::client_limit::LongestStall;
 use tare_load::{Latencies, LatencyMs, Sample, Slice};
 use tare_report::words::trials;
 use tare_results::schema::{ThreadClass, ThreadRecord};
-use tare_results::server_cost::{Operation, Quantity, SERVER_COSTS};
+use tare_results::server_cost::{Operation, Quantity, ServerCost};
 use tare_results::steps;
 use tare_text::{count, object};
 
@@ -218,7 +218,7 @@ pub(crate) fn words(viewed: &Viewed<'_>) -> String {
     }
     let costs = measured.server_cost();
     let cost = |wanted: Quantity| {
-        let of = SERVER_COSTS.iter().find(|cost| cost.quantity == wanted)?.metric(Operation::Transaction);
+        let of = ServerCost::of(wanted)?.metric(Operation::Transaction);
         costs.iter().find(|(metric, _)| *metric == of).map(|(_, value)| *value)
     };
     if let (Some(user), Some(system)) = (cost(Quantity::User), cost(Quantity::System)) {
