@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tare_files::Folder;
 use tare_results::claim::{Experiment, PREDICTIONS, PREDICTIONS_SCHEMA, Predictions};
-use tare_study::claims;
+use tare_study::claims::{self, Published};
 
 /// The largest file of predictions that is read, bytes.
 const LARGEST: u64 = 16 << 20;
@@ -71,12 +71,12 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
         return resume(path, args);
     }
-    let experiments = match &args.engine {
-        Some(engine) => on_engine(chosen(args.name.as_deref())?, engine)?,
-        None => chosen(args.name.as_deref())?,
-    };
+    let Published { articles, experiments } = claims::all().map_err(|e| Problem::new(Exit::Usage, e))?;
+    let mut experiments = chosen(experiments, args.name.as_deref())?;
+    if let Some(engine) = &args.engine {
+        experiments = on_engine(experiments, engine)?;
+    }
     if args.list {
-        let articles = claims::articles().map_err(|e| Problem::new(Exit::Usage, e))?;
         return view::list(&experiments, &articles, args.execution.json).map(|()| Exit::Done);
     }
     let begun = Instant::now();
@@ -157,8 +157,7 @@ fn believed(servers: &Path, trusted: bool) -> Result<(), Problem> {
 }
 
 /// The experiments with this name; without a name, all.
-fn chosen(name: Option<&str>) -> Result<Vec<Experiment>, Problem> {
-    let all = claims::all().map_err(|e| Problem::new(Exit::Usage, e))?;
+fn chosen(all: Vec<Experiment>, name: Option<&str>) -> Result<Vec<Experiment>, Problem> {
     let Some(name) = name else { return Ok(all) };
     claims::chosen(&all, name).ok_or_else(|| {
         let problem = Problem::new(Exit::Usage, format!("there is no claim {name}")).expected(
