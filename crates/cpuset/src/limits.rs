@@ -7,6 +7,7 @@ use procfs::process::{Status, all_processes};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, getuid};
 use std::error::Error;
+use std::iter::successors;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 use thiserror::Error as ThisError;
@@ -66,18 +67,10 @@ pub fn to_raise(error: &(dyn Error + 'static)) -> Option<String> {
         }
         _ => None,
     };
-    let mut cause = Some(error);
-    while let Some(this) = cause {
-        let found = match this.downcast_ref::<LimitTooLow>() {
-            Some(limit) => Some(limit.raise.clone()),
-            None => this.downcast_ref().and_then(refused),
-        };
-        if found.is_some() {
-            return found;
-        }
-        cause = this.source();
-    }
-    None
+    successors(Some(error), |&cause| cause.source()).find_map(|this| match this.downcast_ref::<LimitTooLow>() {
+        Some(limit) => Some(limit.raise.clone()),
+        None => this.downcast_ref().and_then(refused),
+    })
 }
 
 /// What to raise if a thread or a process was refused to this program, or to one that it started. Those that the other

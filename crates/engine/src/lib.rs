@@ -66,7 +66,7 @@ pub use process::leftovers::{Reaped, reap_leftovers};
 pub use process::process_tree::KILL_LIMIT;
 pub use programs::ask::list_questions_in;
 pub use programs::content::{file_sha1, program_sha1, remembered_sha1};
-pub use programs::program::{Binary, ProgramFile, build_id, own_program, prefer_programs, symbol_file};
+pub use programs::program::{Binary, ProgramFile, build_id, is_program, own_program, prefer_programs, symbol_file};
 pub use registry::{UnknownEngine, engine_by_name, engine_name, engine_names, engines};
 pub use sqlite::Sqlite;
 pub use transport::spin::Spinning;

@@ -1,7 +1,7 @@
 //! Summaries of captures: the largest symbols and locks of each condition, which of them grow along a ladder, and
 //! what capturing cost.
 
-use super::collect::ConditionTrials;
+use super::collect::{self, ConditionTrials};
 use super::confidence::{CONFIDENCE, FURTHER};
 use super::factors::{Ladder, ladders};
 use super::lines::LinesSummary;
@@ -147,7 +147,7 @@ fn summary<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> Option<
     Some(CaptureSummary {
         condition: condition.name.to_owned(),
         trials: samples.len(),
-        tps_ratio: (!samples.is_empty()).then(|| mean(&samples)),
+        tps_ratio: collect::mean(&samples),
         missing,
         event: profiles().next().map(|profile| profile.event.clone()),
         samples: profiles().map(|profile| profile.samples).fold(0, u64::saturating_add),
@@ -158,10 +158,6 @@ fn summary<'r>(condition: &ConditionTrials<'r>, results: &'r Results) -> Option<
         lines: lines::summary(condition.ok.iter().copied()),
         unnamed: unnamed(&captures),
     })
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 /// Mean shares over trials; a symbol that a trial lacks has share 0 there.

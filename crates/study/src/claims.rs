@@ -21,23 +21,15 @@ const STUDIES: [(&str, &str); 1] = [("hot-points", include_str!("../../../studie
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Table {
-    articles: BTreeMap<String, String>,
-    experiments: Vec<Experiment>,
+pub struct Published {
+    /// Title and year of every article, by its letter.
+    pub articles: BTreeMap<String, String>,
+    /// In the order in which they run.
+    pub experiments: Vec<Experiment>,
 }
 
-fn table() -> Result<Table, String> {
+pub fn all() -> Result<Published, String> {
     toml::from_str(CLAIMS).map_err(|e| format!("studies/claims.toml: {e}"))
-}
-
-/// Every experiment, in the order in which they run.
-pub fn all() -> Result<Vec<Experiment>, String> {
-    table().map(|table| table.experiments)
-}
-
-/// Title and year of every article, by its letter.
-pub fn articles() -> Result<BTreeMap<String, String>, String> {
-    table().map(|table| table.articles)
 }
 
 /// The experiments for a name: for a claim, its experiment with this claim only; for an experiment, itself; for an

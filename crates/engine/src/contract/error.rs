@@ -6,6 +6,7 @@ use crate::{Address, Code, SqlError, SqlErrorKind, SqlState};
 use rustix::io::Errno;
 use std::error::Error;
 use std::io;
+use std::iter::successors;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -203,17 +204,12 @@ impl EngineError {
     /// [`EngineError::DiskFull`].
     pub(crate) fn fill(data: &Path, error: Box<dyn Error + Send + Sync>) -> Self {
         // The fill function may have wrapped the server's error in its own.
-        let mut cause: Option<&(dyn Error + 'static)> = Some(error.as_ref());
-        while let Some(this) = cause {
-            if let Some(Self::DiskFull { place, detail }) = this.downcast_ref() {
-                return Self::DiskFull { place: place.clone(), detail: detail.clone() };
-            }
-            if is_full(this) {
-                return Self::DiskFull { place: data.to_owned(), detail: this.to_string() };
-            }
-            cause = this.source();
-        }
-        Self::Fill(error)
+        let first: &(dyn Error + 'static) = error.as_ref();
+        let full = successors(Some(first), |&cause| cause.source()).find_map(|this| match this.downcast_ref() {
+            Some(Self::DiskFull { place, detail }) => Some((place.clone(), detail.clone())),
+            _ => is_full(this).then(|| (data.to_owned(), this.to_string())),
+        });
+        full.map_or_else(|| Self::Fill(error), |(place, detail)| Self::DiskFull { place, detail })
     }
 }
 

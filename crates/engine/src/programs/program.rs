@@ -95,7 +95,8 @@ pub(crate) fn existing(path: &Path) -> Result<PathBuf, EngineError> {
     Err(EngineError::BinaryUnusable { path: path.to_owned(), reason })
 }
 
-pub(crate) fn is_program(path: &Path) -> bool {
+/// Whether a path is a file that may be executed.
+pub fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 

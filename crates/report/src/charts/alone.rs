@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-const STYLE: &str = include_str!("../html/style.css");
+/// The light colours, and then one rule after the other.
+pub(crate) const STYLE: &str = include_str!("../html/chart.css");
 
 /// Turns an `svg` element into a complete document with a white background.
 pub(crate) fn standalone(svg: &str) -> String {
@@ -39,47 +40,13 @@ pub(crate) fn characters_of_xml(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The page's style rules for elements of charts, with variables resolved.
+/// The style rules of charts, with variables resolved to their light colours.
 fn rules() -> String {
-    let variables =
-        STYLE.split_once(":root{").and_then(|(_, rest)| rest.split_once('}')).map_or("", |(block, _)| block);
-    let variables: Vec<(&str, &str)> = variables.split(';').filter_map(|pair| pair.trim().split_once(':')).collect();
-    let mut text: String = flat(STYLE)
-        .into_iter()
-        .filter(|(selector, _)| {
-            let first = selector.split([' ', '.', ',']).next().unwrap_or("");
-            matches!(first, "svg" | "path" | "rect" | "text" | "circle" | "line")
-                || [".m", ".trial", ".client", ".server"].iter().any(|class| selector.starts_with(class))
-        })
-        .filter(|(selector, _)| *selector != "svg.chart" && !selector.starts_with(".machines"))
-        .map(|(selector, body)| format!("{selector}{{{body}}}"))
-        .collect();
-    for (name, value) in variables {
-        text = text.replace(&format!("var({name})"), value);
-    }
-    text.replace("font-family:inherit", "font-family:\"DejaVu Sans\",\"Liberation Sans\",Arial,sans-serif")
-}
-
-/// Selector and body of every rule outside media queries.
-fn flat(css: &str) -> Vec<(&str, &str)> {
-    let mut rules = Vec::new();
-    let mut rest = css;
-    while let Some((selector, after)) = rest.split_once('{') {
-        let selector = selector.trim();
-        if selector.starts_with('@') {
-            let mut depth = 1;
-            let end = after.find(|c: char| {
-                depth += i32::from(c == '{') - i32::from(c == '}');
-                depth == 0
-            });
-            rest = end.map_or("", |end| &after[end + 1..]);
-        } else {
-            let (body, next) = after.split_once('}').unwrap_or((after, ""));
-            rules.push((selector, body));
-            rest = next;
-        }
-    }
-    rules
+    let (variables, rules) = STYLE.strip_prefix(":root{").and_then(|css| css.split_once('}')).unwrap_or_default();
+    let variables = variables.split(';').filter_map(|pair| pair.trim().split_once(':'));
+    let resolved =
+        variables.fold(rules.replace('\n', ""), |text, (name, value)| text.replace(&format!("var({name})"), value));
+    resolved.replace("font-family:inherit", "font-family:\"DejaVu Sans\",\"Liberation Sans\",Arial,sans-serif")
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The frame of every page: no external resources, one style sheet, and one script without which pages work too; and
 //! the scrollable frame of tables and charts that may be wider than the screen.
 
-use crate::charts::alone::characters_of_xml;
+use crate::charts::alone::{self, characters_of_xml};
 pub(super) use crate::tables::Head;
 use crate::tables::{Cell, Table};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -46,7 +46,7 @@ pub(super) fn document(title: &str, body: &Markup) -> String {
                 meta name="color-scheme" content="light dark";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 title { (title) " - tare" }
-                style { (PreEscaped(include_str!("style.css"))) }
+                style { (PreEscaped(alone::STYLE)) (PreEscaped(include_str!("style.css"))) }
             }
             body { (body) script { (PreEscaped(SCRIPT)) } }
         }

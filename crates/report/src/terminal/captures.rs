@@ -1,6 +1,6 @@
 //! Tables of captures: growth rankings, builds compared, where threads spend time, and the cost of capturing.
 
-use super::layout::{drawn, lined, titled, wrap};
+use super::layout::{drawn, item, lined, titled, wrap};
 use super::scaling::RATIO;
 use super::style::{Style, plain};
 use crate::figures::times;
@@ -69,7 +69,7 @@ pub(super) fn functions(captures: &[CaptureSummary], style: Style) -> Option<Str
             let of = capture.symbols.iter().take(ROWS).filter(|symbol| symbol.self_fraction >= LEAST_SHARE);
             let named: Vec<String> =
                 of.map(|one| format!("{} {}", ending(&one.symbol, NAME), percent(one.self_fraction))).collect();
-            wrap(style, "  ", "    ", &plain(&format!("{}: {}", capture.condition, named.join(", "))))
+            item(style, &format!("{}: {}", capture.condition, named.join(", ")))
         })
         .collect();
     (!lines.is_empty()).then(|| titled(style, "functions of the server, shares of its CPU time", &lines))
@@ -117,7 +117,7 @@ pub(super) fn charged(captures: &[CaptureSummary], style: Style) -> Option<Strin
                 percent(*share),
             ]);
         }
-        lines.push_str(&wrap(style, "  ", "    ", &plain(&format!("{}: {}", capture.condition, waits::woken(found)))));
+        lines.push_str(&item(style, &format!("{}: {}", capture.condition, waits::woken(found))));
     }
     let head = "what other threads did while the threads that serve connections slept, along the chain of wake-ups";
     let heads = ["condition", "who", "did", "share"];
@@ -127,7 +127,7 @@ pub(super) fn charged(captures: &[CaptureSummary], style: Style) -> Option<Strin
 /// The callers of the functions in which these threads slept, one per line.
 pub(super) fn callers(captures: &[CaptureSummary], style: Style) -> Option<String> {
     let line = |condition: &str, (chain, share): &(String, f64)| {
-        wrap(style, "  ", "    ", &plain(&format!("{condition}: {} {}", percent(*share), waits::waking_callers(chain))))
+        item(style, &format!("{condition}: {} {}", percent(*share), waits::waking_callers(chain)))
     };
     let of = |capture: &CaptureSummary| -> String {
         let all = capture.callers().iter().take(ROWS);
@@ -156,7 +156,7 @@ pub(super) fn lines_of(with: &[(&str, &LinesSummary)], of: &str, style: Style) -
         .iter()
         .map(|(name, found)| {
             let first = waits::first_line(found).map_or(String::new(), |first| format!(" {first}"));
-            wrap(style, "  ", "    ", &plain(&format!("{name}: {}.{first}", waits::shared_lines(found))))
+            item(style, &format!("{name}: {}.{first}", waits::shared_lines(found)))
         })
         .collect();
     let head = "cache lines that cores take from each other";

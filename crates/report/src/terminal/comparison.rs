@@ -1,6 +1,6 @@
 //! Comparisons: of two sides, of several with the first, and of the runs of a history.
 
-use super::layout::{self, fitted, lined, titled, warned, wrap};
+use super::layout::{self, conclusion, fitted, item, lined, paragraph, titled, warned, wrap};
 use super::style::{Style, plain};
 use crate::figures::{Scale, change, changes_of};
 use crate::words::find::shown_interval;
@@ -21,8 +21,7 @@ use tare_text::{count, decimal, small_percent};
 pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String {
     let first = found.identical.as_ref().map(|programs| words::identical(programs));
     let first = first.or_else(|| words::comparison_sentence(found, options.min_effect));
-    let mut parts: Vec<String> =
-        first.iter().map(|sentence| style.bold(&wrap(style, "", "", &plain(sentence)))).collect();
+    let mut parts: Vec<String> = first.iter().map(|sentence| conclusion(style, sentence)).collect();
     parts.push(differences(found, style));
     parts.extend(warned(style, &words::notes(&found.notes)));
     let conditions: BTreeSet<String> = found.metrics.iter().map(|metric| metric.condition.to_string()).collect();
@@ -37,7 +36,7 @@ pub fn comparison(found: &Comparison, options: &Options, style: Style) -> String
     let Comparison { losses, notes, one_run, .. } = found;
     parts.extend(found.gate.map(|gate| {
         let gated = Gated { gate, base: "A", metrics: &metrics, losses, notes, one_run: *one_run };
-        style.bold(&wrap(style, "", "", &plain(&gated.words(options))))
+        conclusion(style, &gated.words(options))
     }));
     parts.join("\n")
 }
@@ -202,12 +201,12 @@ impl Gated<'_> {
 
 pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     let base = found.sides.first().map_or(String::new(), |base| plain(base));
-    let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&words::many_sentence(found, options.min_effect))))];
+    let mut parts = vec![conclusion(style, &words::many_sentence(found, options.min_effect))];
     parts.extend(warned(style, &words::notes(&found.notes)));
     let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
     let head = format!("change against {base}, the largest first");
     parts.push(titled(style, &head, &rows_of_many(&judged, &found.groups, style)));
-    parts.extend(base_words(found).map(|words| wrap(style, "", "", &plain(&words))));
+    parts.extend(base_words(found).map(|words| paragraph(style, &words)));
     let costs: Vec<&AgainstFirst> =
         found.metrics.iter().filter(|row| !row.metric.judged && metric::is_server_cost(&row.metric.name)).collect();
     if !costs.is_empty() {
@@ -220,7 +219,7 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     let ManyComparison { losses, notes, one_run, .. } = found;
     parts.extend(found.gate.map(|gate| {
         let gated = Gated { gate, base, metrics: &metrics, losses, notes, one_run: *one_run };
-        style.bold(&wrap(style, "", "", &plain(&gated.words(options))))
+        conclusion(style, &gated.words(options))
     }));
     parts.join("\n")
 }
@@ -289,16 +288,16 @@ fn rows_of_many(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> S
 
 /// The whole output; `margin` is the margin of the gate.
 pub fn history(found: &History, margin: Option<f64>, style: Style) -> String {
-    let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&words::history_sentence(found))))];
+    let mut parts = vec![conclusion(style, &words::history_sentence(found))];
     parts.extend(found.lines.iter().map(|line| history_line(line, style)));
-    parts.extend(words::history(found).iter().map(|message| wrap(style, "", "", &plain(message))));
+    parts.extend(words::history(found).iter().map(|message| paragraph(style, message)));
     let gate = margin.and_then(|margin| words::history_gate(found, margin));
-    parts.extend(gate.map(|message| style.bold(&wrap(style, "", "", &plain(&message)))));
+    parts.extend(gate.map(|message| conclusion(style, &message)));
     parts.join("\n")
 }
 
 fn history_line(line: &MetricHistory, style: Style) -> String {
     let head = format!("{}, {}", plain(&line.condition), plain(&line.name));
-    let message: String = words::line(line).iter().map(|message| wrap(style, "  ", "    ", &plain(message))).collect();
+    let message: String = words::line(line).iter().map(|message| item(style, message)).collect();
     titled(style, &head, &(fitted(style, &tables::segments(line)) + &message))
 }

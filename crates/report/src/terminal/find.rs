@@ -1,6 +1,6 @@
 //! `tare find`: its sentence, a table of the candidates, the effect of each setting, and the lines to paste.
 
-use super::layout::{heading, lined, titled, wrap};
+use super::layout::{conclusion, item, lined, titled, wrap};
 use super::style::{Style, plain};
 use crate::figures::{Scale, times};
 use crate::words::between;
@@ -12,35 +12,26 @@ use tare_results::metric;
 use tare_results::schema::Plan;
 
 pub fn find(found: &Find, plan: &Plan, style: Style) -> String {
-    let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&sentence(found))))];
+    let mut parts = vec![conclusion(style, &sentence(found))];
     parts.extend(stopped(found).map(|why| wrap(style, "stopped: ", "  ", &why)));
     parts.extend(disturbed(found).map(|what| wrap(style, "disturbed: ", "  ", &plain(&what))));
     parts.extend(failed(found).map(|what| wrap(style, "failed: ", "  ", &plain(&what))));
     parts.push(table(found, style));
     if !found.knobs.is_empty() {
-        let lines: String = found.knobs.iter().map(|one| wrap(style, "  ", "    ", &plain(&knob(one)))).collect();
-        parts.push(format!(
-            "{}\n{lines}",
-            heading(style, "effect of each factor, averaged over the others (above 1x is better)")
-        ));
+        let head = "effect of each factor, averaged over the others (above 1x is better)";
+        let lines: String = found.knobs.iter().map(|one| item(style, &knob(one))).collect();
+        parts.push(titled(style, head, &lines));
     }
-    if let Some(trade) = trade(found) {
-        parts.push(format!(
-            "{}\n{}",
-            heading(style, "throughput and tail latency"),
-            wrap(style, "  ", "    ", &plain(&trade))
-        ));
-    }
+    parts.extend(trade(found).map(|trade| titled(style, "throughput and tail latency", &item(style, &trade))));
     let left_out = not_realizable(plan);
     if !left_out.is_empty() {
-        let line = |(which, reason): &(String, &str)| wrap(style, "  ", "    ", &plain(&format!("{which}: {reason}")));
-        let lines: String = left_out.iter().map(line).collect();
-        parts.push(format!("{}\n{lines}", heading(style, "not raced")));
+        let line = |(which, reason): &(String, &str)| item(style, &format!("{which}: {reason}"));
+        parts.push(titled(style, "not raced", &left_out.iter().map(line).collect::<String>()));
     }
     let condition = found.ahead().and_then(|ahead| plan.conditions.iter().find(|known| known.name == ahead.name));
     for paste in condition.filter(|_| found.decided).map(paste).unwrap_or_default() {
         let lines: String = paste.lines.iter().map(|line| format!("  {}\n", plain(line))).collect();
-        parts.push(format!("{}\n{lines}", heading(style, &format!("for {}", plain(&paste.into)))));
+        parts.push(titled(style, &format!("for {}", plain(&paste.into)), &lines));
     }
     parts.join("\n")
 }

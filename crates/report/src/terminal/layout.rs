@@ -67,9 +67,24 @@ pub(super) fn wrap_names(style: Style, first: &str, indent: &str, text: &str) ->
     }
 }
 
+/// A text of one or more sentences.
+pub(super) fn paragraph(style: Style, text: &str) -> String {
+    wrap(style, "", "", &plain(text))
+}
+
+/// The sentence that an output begins or ends with.
+pub(super) fn conclusion(style: Style, text: &str) -> String {
+    style.bold(&paragraph(style, text))
+}
+
+/// A line of a list.
+pub(super) fn item(style: Style, text: &str) -> String {
+    wrap(style, "  ", "    ", &plain(text))
+}
+
 /// A sentence and its command, which is on a line of its own for copying.
 pub(super) fn with_command([sentence, command]: &[String; 2], style: Style) -> String {
-    format!("{}  {}\n", wrap(style, "", "", &plain(sentence)), plain(command))
+    format!("{}  {}\n", paragraph(style, sentence), plain(command))
 }
 
 /// Warnings, one sentence each; `None` if there are none.

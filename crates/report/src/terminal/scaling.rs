@@ -1,7 +1,7 @@
 //! How results depend on numeric factors and loads: the scalability law with its steps and predictions, the steps of a
 //! load, and builds by loads.
 
-use super::layout::{drawn, fitted, lined, titled, wrap};
+use super::layout::{drawn, fitted, item, lined, titled};
 use super::style::{Style, plain};
 use crate::tables;
 use crate::words::{counters_head, generator, losses};
@@ -33,7 +33,7 @@ pub(super) fn counters(summary: &Summary, style: Style) -> Option<String> {
 
 fn of_table(table: &CounterTable, style: Style) -> String {
     let below = losses(table).into_iter().chain(generator(table));
-    let lines: String = below.map(|line| wrap(style, "  ", "    ", &plain(&line))).collect();
+    let lines: String = below.map(|line| item(style, &line)).collect();
     titled(style, &plain(&counters_head(table)), &(drawn(style, &tables::counters(table)) + &lines))
 }
 

@@ -1,6 +1,6 @@
 //! `tare show`: the answer and its table, then warnings and notes, then the other tables.
 
-use super::layout::{fitted, titled, warned, wrap};
+use super::layout::{conclusion, fitted, paragraph, titled, warned, wrap};
 use super::style::{Style, plain};
 use super::{captures, conditions, others, scaling, spread, why};
 use crate::tables;
@@ -12,7 +12,7 @@ use tare_results::Results;
 
 pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     let screen = first_screen(summary, results);
-    let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&screen.out)))];
+    let mut parts = vec![conclusion(style, &screen.out)];
     let (mut first, mut last) = (scaling::relative(summary, style).or_else(|| captures::builds(summary, style)), None);
     if !RelativeTable::is_the_answer(summary) {
         std::mem::swap(&mut first, &mut last);
@@ -20,7 +20,7 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
     parts.extend(first);
     parts.extend(conditions::headline(summary, style));
     parts.extend(conditions::grids(summary, style));
-    let further: String = screen.further.iter().map(|sentence| wrap(style, "", "", &plain(sentence))).collect();
+    let further: String = screen.further.iter().map(|sentence| paragraph(style, sentence)).collect();
     if !further.is_empty() {
         parts.push(further);
     }

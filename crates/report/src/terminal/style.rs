@@ -63,6 +63,11 @@ impl Style {
         if self.colour { format!("{style}{text}{style:#}") } else { text.to_owned() }
     }
 
+    /// A text whose only letter that some terminals do not have is µ.
+    pub(super) fn in_letters(self, text: String) -> String {
+        if self.plain { text.replace('µ', "u") } else { text }
+    }
+
     /// A table without borders: the first `left` columns are text, the others numbers.
     pub(super) fn table(self, head: &[&str], left: usize) -> Table {
         let mut table = Table::new();

@@ -2,15 +2,15 @@
 //! functions, suspects and the experiment that would decide.
 
 use super::captures;
-use super::layout::{self, drawn, fitted, heading, titled, warned, with_command, wrap};
+use super::layout::{self, conclusion, drawn, fitted, item, paragraph, titled, warned, with_command, wrap};
 use super::style::{Style, plain};
 use crate::figures::Scale;
 use crate::tables;
 use crate::words::suspects::{self, NextStep};
-use crate::words::{between, suspects as suspect_words, why as words};
+use crate::words::{between, why as words};
 use tare_findings::summary::Summary;
 use tare_findings::time::{self, ConditionTime, Part};
-use tare_findings::why::{self, Changes, EventChange, Proof, Times, Trial, Why};
+use tare_findings::why::{self, Cause, Changes, EventChange, Proof, Times, Trial, Why};
 use tare_results::Results;
 use tare_stats::Interval;
 use tare_text::{count, duration, ending, percent};
@@ -23,14 +23,10 @@ const CHAINS: usize = 8;
 const NAME: usize = 36;
 
 pub fn why(found: &Why, style: Style) -> String {
-    let mut parts = vec![style.bold(&wrap(style, "", "", &plain(&words::why(found))))];
-    let cautions: String =
-        words::cautions(found).iter().map(|line| wrap(style, "  ! ", "    ", &plain(line))).collect();
-    if !cautions.is_empty() {
-        parts.push(style.warn(&cautions));
-    }
+    let mut parts = vec![conclusion(style, &words::why(found))];
+    parts.extend(warned(style, &words::cautions(found)));
     parts.push(waterfall(found, style));
-    parts.extend(words::not_distinguishable(found, style.all).map(|text| wrap(style, "", "", &plain(&text))));
+    parts.extend(words::not_distinguishable(found, style.all).map(|text| paragraph(style, &text)));
     parts.extend(sleeps(&found.sleeps, style));
     parts.extend(changes(&found.statements, ("statement", "of the load"), style));
     parts.extend(changes(&found.functions, ("function", "of the server"), style));
@@ -39,22 +35,20 @@ pub fn why(found: &Why, style: Style) -> String {
     parts.extend(captures::lines_of(&lines.collect::<Vec<_>>(), "side", style));
     parts.extend(suspects(found, style));
     parts.extend(words::hardware(found).map(|text| wrap(style, "", "  ", &plain(&text))));
-    parts.push(next_step(suspect_words::decides(found), style));
-    let text = parts.join("\n");
-    if style.plain { text.replace('µ', "u") } else { text }
+    parts.push(next_step(suspects::decides(found), style));
+    style.in_letters(parts.join("\n"))
 }
 
 fn next_step(NextStep { sentence, command }: NextStep, style: Style) -> String {
     match command {
         Some(command) => with_command(&[sentence, command], style),
-        None => wrap(style, "", "", &plain(&sentence)),
+        None => paragraph(style, &sentence),
     }
 }
 
 /// The experiments that will be made, and their total time in seconds.
 pub fn experiments(trials: &[Trial], within_s: f64, style: Style) -> String {
-    let lines: String =
-        trials.iter().map(|trial| wrap(style, "  ", "    ", &plain(&suspects::plan_of_trial(trial)))).collect();
+    let lines: String = trials.iter().map(|trial| item(style, &suspects::plan_of_trial(trial))).collect();
     let each = match trials.len() {
         ..=1 => String::new(),
         several => format!(" together, {} each", duration(within_s / several as f64)),
@@ -63,12 +57,10 @@ pub fn experiments(trials: &[Trial], within_s: f64, style: Style) -> String {
 }
 
 pub fn proofs(found: &Why, proofs: &[Proof], style: Style) -> String {
-    let why = wrap(style, "", "", &plain(&words::why(found)));
-    let answer = style.bold(&wrap(style, "", "", &plain(&suspects::answer_of_proofs(proofs))));
-    let lines: String =
-        proofs.iter().map(|one| wrap(style, "  ", "    ", &plain(&suspects::outcome_of_proof(one)))).collect();
-    let text = format!("{why}\n{answer}\n{lines}");
-    if style.plain { text.replace('µ', "u") } else { text }
+    let why = paragraph(style, &words::why(found));
+    let answer = conclusion(style, &suspects::answer_of_proofs(proofs));
+    let lines: String = proofs.iter().map(|one| item(style, &suspects::outcome_of_proof(one))).collect();
+    style.in_letters(format!("{why}\n{answer}\n{lines}"))
 }
 
 fn waterfall(found: &Why, style: Style) -> String {
@@ -88,7 +80,7 @@ fn sleeps(found: &Changes, style: Style) -> Option<String> {
         return (found.tested > 0).then(|| wrap(style, "", "", &none));
     }
     let shown = found.shown.iter().take(CHAINS);
-    let lines: String = shown.map(|one| wrap(style, "  ", "    ", &plain(&words::slept(one)))).collect();
+    let lines: String = shown.map(|one| item(style, &words::slept(one))).collect();
     let head = format!(
         "call chains that connections sleep in whose time differs, the nearest function first, per transaction ({tested} \
          tested, 5% false discoveries)"
@@ -102,7 +94,7 @@ fn changes(changes: &Changes, (one, of): (&str, &str), style: Style) -> Option<S
         return None;
     }
     let tested = count(changes.tested, one);
-    let others = words::not_shown(changes, &format!("{one}s")).map(|text| wrap(style, "", "", &plain(&text)));
+    let others = words::not_shown(changes, &format!("{one}s")).map(|text| paragraph(style, &text));
     let others = others.unwrap_or_default();
     if changes.shown.is_empty() {
         let none = wrap(style, "", "", &format!("No {one} {of} is shown to differ, of {tested} tested."));
@@ -124,7 +116,7 @@ fn changes(changes: &Changes, (one, of): (&str, &str), style: Style) -> Option<S
     }
     let head = format!("{one}s {of} whose time differs, µs per transaction ({tested} tested, 5% false discoveries)");
     let table = layout::table(style, &[one, "A", "B", "B - A", "95% interval"], 1, &all);
-    Some(format!("{}\n{table}{others}", heading(style, &head)))
+    Some(titled(style, &head, &(table + &others)))
 }
 
 /// The events that differ; the others are in the JSON document.
@@ -142,14 +134,9 @@ fn events(changes: &[EventChange], style: Style) -> Option<String> {
 }
 
 pub(super) fn suspects(found: &Why, style: Style) -> Option<String> {
-    let lines: String = suspect_words::listed(found)
-        .map(|cause| {
-            let line = format!("{}: {}", suspect_words::suspect(&cause.suspect), suspect_words::evidence(cause));
-            wrap(style, "  ", "    ", &plain(&line))
-        })
-        .collect();
-    let head = heading(style, "suspects, the largest first (they may overlap)");
-    (!lines.is_empty()).then(|| format!("{head}\n{lines}"))
+    let line = |cause: &Cause| format!("{}: {}", suspects::suspect(&cause.suspect), suspects::evidence(cause));
+    let lines: String = suspects::listed(found).map(|cause| item(style, &line(cause))).collect();
+    (!lines.is_empty()).then(|| titled(style, "suspects, the largest first (they may overlap)", &lines))
 }
 
 /// Time taken by other programs has a column from this share of a transaction's time on.
@@ -203,20 +190,16 @@ pub(super) fn summary(summary: &Summary, style: Style) -> Option<String> {
     };
     let more =
         if left_out > 0 { format!("; {} between left out", count(left_out, "condition")) } else { String::new() };
-    let head = heading(
-        style,
-        &format!(
-            "where the time of a transaction goes, µs: CPU time of client and server, each with its waits for a CPU; in full with \
-         tare why{more}"
-        ),
+    let head = format!(
+        "where the time of a transaction goes, µs: CPU time of client and server, each with its waits for a CPU; in full \
+         with tare why{more}"
     );
     let rows: Vec<Vec<String>> = shown.into_iter().map(row).collect();
     // For narrower terminals, `tare why` prints the shares.
     let table = layout::whole(style, &names, 1, &rows).filter(|_| !times.is_empty())?;
     let labelled: Vec<(&str, &ConditionTime)> = times.iter().map(|time| (time.name.as_str(), time)).collect();
-    let twice = warned(style, &words::overlaps(&labelled)).unwrap_or_default();
-    let twice = if style.plain { twice.replace('µ', "u") } else { twice };
-    Some(format!("{head}\n{table}{twice}"))
+    let twice = style.in_letters(warned(style, &words::overlaps(&labelled)).unwrap_or_default());
+    Some(titled(style, &head, &(table + &twice)))
 }
 
 /// What makes up the difference between the fastest and the slowest condition; `None` if no difference is shown.
@@ -228,8 +211,7 @@ pub(super) fn difference(results: &Results, summary: &Summary, style: Style) -> 
     let found = found.filter(|found| chosen.differ(found.own().p_value))?;
     let sentence = format!("{} {}", words::extremes(&chosen), words::why(&found));
     let listed = suspects(&found, style).unwrap_or_default();
-    let text = format!("{}{listed}", wrap(style, "", "", &plain(&sentence)));
-    Some(if style.plain { text.replace('µ', "u") } else { text })
+    Some(style.in_letters(paragraph(style, &sentence) + &listed))
 }
 
 fn on_the_way(time: &ConditionTime) -> f64 {
@@ -246,8 +228,7 @@ pub fn times(found: &Times, results: &str, style: Style) -> String {
     let next = next.unwrap_or_else(|| wrap(style, "", "", words::ALONE));
     let parts: Vec<String> =
         times.iter().map(|time| time_in_full(time, style)).chain(cautions).chain(below).chain([next]).collect();
-    let text = parts.join("\n");
-    if style.plain { text.replace('µ', "u") } else { text }
+    style.in_letters(parts.join("\n"))
 }
 
 fn time_in_full(time: &ConditionTime, style: Style) -> String {
@@ -285,6 +266,6 @@ fn time_in_full(time: &ConditionTime, style: Style) -> String {
         time.switches
     );
     let table = layout::table(style, &["part", "µs", "95% interval", "share"], 1, &all);
-    let events = words::events(&time.events).into_iter().map(|line| wrap(style, "  ", "    ", &plain(&line)));
-    format!("{}\n{table}{}{}", heading(style, &head), wrap(style, "  ", "  ", &alongside), events.collect::<String>())
+    let events: String = words::events(&time.events).iter().map(|line| item(style, line)).collect();
+    titled(style, &head, &(table + &wrap(style, "  ", "  ", &alongside) + &events))
 }

@@ -3,7 +3,7 @@
 use super::ab_sides::{self, Side, pair_line, planned, side};
 use super::ab_together::TurnsArgs;
 use super::beforehand::{Locked, begin_run, resume_run};
-use super::execution::{RunOptions, execute};
+use super::execution::{ExecutionArgs, RunOptions, execute};
 use super::interrupt::{self, unless_interrupted};
 use super::output::{note, quoted_path};
 use super::plan_view::{self, View};
@@ -92,18 +92,8 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["a", "b", "study", "engine", "load", "metric", "seed",
         "set", "controls", "sessions", "certify", "minimum_effect", "interleave", "no_interleave"])]
     resume: Option<PathBuf>,
-    /// Use a study or results that other users own or may write to: programs named in them run as you
-    #[arg(long)]
-    trust: bool,
-    /// Wait while another run uses this machine, instead of ending
-    #[arg(long)]
-    wait: bool,
-    /// Start a comparison that may take more than an hour without asking
-    #[arg(long)]
-    yes: bool,
-    /// Print one JSON document on standard output; progress still goes to standard error
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    execution: ExecutionArgs,
 }
 
 const USAGE: &str = "tare ab --a <SIDE> --b <SIDE> [OPTIONS]
@@ -128,7 +118,7 @@ pub(crate) fn run(args: &AbArgs) -> Result<Exit, Problem> {
         None if args.certify => {
             let sides = (args.a.as_ref(), args.relinked.as_ref());
             let base = args.measured_on(args.a.iter().chain(&args.relinked))?;
-            ab_certify::run(&base, &args.over(Decide::default()), sides, args.out.as_deref(), args.options())
+            ab_certify::run(&base, &args.over(Decide::default()), sides, args.out.as_deref(), args.execution.options())
         }
         None => begin(args),
     }
@@ -138,11 +128,7 @@ impl AbArgs {
     /// The study that these sides are measured on.
     fn measured_on<'a>(&self, sides: impl Iterator<Item = &'a Side>) -> Result<Study, Problem> {
         let sides: Vec<&Side> = sides.collect();
-        ab_sides::measured_on(self.study.as_deref(), &sides, &self.on.overrides(), self.trust)
-    }
-
-    fn options(&self) -> RunOptions {
-        RunOptions { wait: self.wait, yes: self.yes, ..RunOptions::of(self.json, self.trust) }
+        ab_sides::measured_on(self.study.as_deref(), &sides, &self.on.overrides(), self.execution.trust)
     }
 
     /// Options of the command line take precedence over the study's `[decide]`.
@@ -166,7 +152,7 @@ impl AbArgs {
 fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
     let give_budget =
         |plan: &mut Plan| args.budget.into_iter().for_each(|budget_s| settle::give_budget(plan, budget_s));
-    let begun = resume_run(path, &args.options(), |plan| {
+    let begun = resume_run(path, &args.execution.options(), |plan| {
         can_be_resumed(path, plan, args.budget.is_some())?;
         give_budget(plan);
         Ok(())
@@ -183,7 +169,7 @@ fn resume(path: &Path, args: &AbArgs) -> Result<Exit, Problem> {
     if run.plan != before {
         write_plan(run.directory.folder(), &run.plan)?;
     }
-    compare(&run, &args.options())
+    compare(&run, &args.execution.options())
 }
 
 fn can_be_resumed(path: &Path, plan: &Plan, longer: bool) -> Result<(), Problem> {
@@ -216,12 +202,12 @@ fn begin(args: &AbArgs) -> Result<Exit, Problem> {
     study.decide = Some(args.over(study.decide.take().unwrap_or_default()));
     ab_sides::record_probes(&mut study);
     if !args.dry_run {
-        return decide(study, args.out.as_deref(), &args.options());
+        return decide(study, args.out.as_deref(), &args.execution.options());
     }
     let (machine, place) = read_topology::machine(args.topology.as_deref())?;
     let planned = unless_interrupted(planned(study, &machine, place, true))?;
     let Some((study, plan)) = planned else { return Ok(Exit::Interrupted) };
-    plan_view::print(&study, &plan, View::of(args.json, true)).map(|()| Exit::Done)
+    plan_view::print(&study, &plan, View::of(args.execution.json, true)).map(|()| Exit::Done)
 }
 
 /// Compares the two sides of a study with `[decide]`.

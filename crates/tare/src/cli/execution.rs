@@ -5,6 +5,7 @@ use super::output::{note, quoted_path};
 use super::{Exit, Problem, interrupt, secret, trust};
 use crate::run::{Children, Listener, Run, RunEnd, RunError};
 use crate::state::{self, Host, StateError};
+use clap::Args;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -19,6 +20,29 @@ use tare_study::language::write::{self, parse_written};
 use tare_study::plan::needs;
 use tare_study::plan::task::{OtherMachine, Task, same_machine};
 use tare_topology::{Fingerprint, Machine};
+
+/// The options that all commands have that run trials.
+#[derive(Debug, Args)]
+pub struct ExecutionArgs {
+    /// Start or resume what may take more than an hour without asking
+    #[arg(long)]
+    pub yes: bool,
+    /// Wait while another run uses this machine, instead of ending
+    #[arg(long)]
+    pub wait: bool,
+    /// Use files and folders that other users own or may write to: programs named in them run as you
+    #[arg(long)]
+    pub trust: bool,
+    /// Print one JSON document on standard output; progress still goes to standard error
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl ExecutionArgs {
+    pub(crate) fn options(&self) -> RunOptions {
+        RunOptions { wait: self.wait, yes: self.yes, ..RunOptions::of(self.json, self.trust) }
+    }
+}
 
 /// Output and waiting of a run, and what only the command line knows.
 pub struct RunOptions {

@@ -3,7 +3,7 @@
 use super::ab::effect;
 use super::ab_sides::fresh_seed;
 use super::beforehand::{Locked, begin_run, resume_run};
-use super::execution::{RunOptions, execute};
+use super::execution::{ExecutionArgs, execute};
 use super::find_what::{self, What};
 use super::interrupt::{self, unless_interrupted};
 use super::output::{self, note, quoted_path, time};
@@ -79,18 +79,8 @@ pub(crate) struct FindArgs {
     /// With --dry-run: plan for a described machine, for example "node:4 core:8 pu:2", or an hwloc XML file
     #[arg(long, value_name = "SPEC", requires = "dry_run")]
     topology: Option<String>,
-    /// Use a study or results that other users own or may write to: programs named in them run as you
-    #[arg(long)]
-    trust: bool,
-    /// Wait while another run uses this machine, instead of ending
-    #[arg(long)]
-    wait: bool,
-    /// Start a race that may take more than an hour without asking
-    #[arg(long)]
-    yes: bool,
-    /// Print one JSON document on standard output; progress still goes to standard error
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    execution: ExecutionArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -105,10 +95,6 @@ impl FindArgs {
     fn requested(&self) -> Vec<What> {
         [&self.what, &self.option, &self.binary].into_iter().flatten().cloned().collect()
     }
-
-    fn options(&self) -> RunOptions {
-        RunOptions { wait: self.wait, yes: self.yes, ..RunOptions::of(self.json, self.trust) }
-    }
 }
 
 /// Races every combination until the best is known, and prints it with lines to copy.
@@ -116,7 +102,7 @@ pub(crate) fn run(args: &FindArgs) -> Result<Exit, Problem> {
     let Some(path) = &args.resume else { return begin(args) };
     interrupt::stop()?;
     let begun =
-        resume_run(path, &args.options(), |plan| match &mut plan.race {
+        resume_run(path, &args.execution.options(), |plan| match &mut plan.race {
             Some(race) => {
                 race.budget_s = args.within.or(race.budget_s);
                 Ok(())
@@ -141,13 +127,13 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
     interrupt::stop()?;
     let Some((study, plan)) = planned(args, &machine, place)? else { return Ok(Exit::Interrupted) };
     if args.dry_run {
-        plan_view::print(&study, &plan, View::of(args.json, args.all))?;
-        if !args.json {
+        plan_view::print(&study, &plan, View::of(args.execution.json, args.all))?;
+        if !args.execution.json {
             output::lines(&first_blocks(&plan))?;
         }
         return Ok(Exit::Done);
     }
-    let began = begin_run((study, plan), &machine, args.out.as_deref(), &args.options())?;
+    let began = begin_run((study, plan), &machine, args.out.as_deref(), &args.execution.options())?;
     let Some(run) = began else { return Ok(Exit::Interrupted) };
     note(first_blocks(&run.plan).trim());
     on_the_track(&run, args)
@@ -156,7 +142,7 @@ fn begin(args: &FindArgs) -> Result<Exit, Problem> {
 /// The race of all candidates on a machine; `None` when interrupted.
 fn planned(args: &FindArgs, machine: &Machine, place: Where) -> Result<Option<(Study, Plan)>, Problem> {
     let (named, overrides) = (args.study.as_deref(), args.on.overrides());
-    let study = find_what::study(named, &args.requested(), machine, &overrides, args.trust)?;
+    let study = find_what::study(named, &args.requested(), machine, &overrides, args.execution.trust)?;
     check_metrics(&study, &args.on.metric)?;
     let planned = unless_interrupted(study_file::planned(study, machine, place, true))?;
     let Some((study, mut plan)) = planned else { return Ok(None) };
@@ -213,7 +199,7 @@ fn first_blocks(plan: &Plan) -> String {
 /// Adds blocks until it is decided; prints the result so far, however the race ends.
 fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
     let Locked { study, plan, directory, .. } = run;
-    let options = args.options();
+    let options = args.execution.options();
     let end = execute(study, plan, directory, &options, &mut RoundListener::new(block_line));
     let plan = read_plan(directory.folder())?;
     let records = read_trials(directory.folder())?;
@@ -223,7 +209,7 @@ fn on_the_track(run: &Locked, args: &FindArgs) -> Result<Exit, Problem> {
         note(&format!("interrupted before the first block; resume with: tare find --resume {word}"));
         return Ok(Exit::Interrupted);
     };
-    match args.json {
+    match args.execution.json {
         true => output::document("tare-find", &json::find(&found, &plan))?,
         false => output::as_is(&terminal::find(&found, &plan, Style::of_stdout(config::get().colour)))?,
     }

@@ -1,7 +1,7 @@
 //! `tare run`: runs a study from start to report, or with `--command` measures programs without a study file.
 
 use super::beforehand::{Outlook, resume_run};
-use super::execution::{RunOptions, begun_in, default_out, execute, has_place, host};
+use super::execution::{ExecutionArgs, RunOptions, begun_in, default_out, execute, has_place, host};
 use super::interrupt::{self, unless_interrupted};
 use super::output::{duration, note, quoted_path};
 use super::plan_view::{self, View};
@@ -46,12 +46,8 @@ pub(crate) struct RunArgs {
     /// Resume an interrupted run with the same study, order and seed, without the finished trials
     #[arg(long, value_name = "DIR", conflicts_with_all = ["study", "StudyChanges", "dry_run"])]
     resume: Option<PathBuf>,
-    /// Start or resume a run of more than an hour without asking
-    #[arg(long)]
-    yes: bool,
-    /// Wait while another run uses this machine, instead of ending
-    #[arg(long)]
-    wait: bool,
+    #[command(flatten)]
+    execution: ExecutionArgs,
     /// Ask for the password of a running server
     #[arg(long)]
     ask_password: bool,
@@ -59,13 +55,6 @@ pub(crate) struct RunArgs {
     #[arg(long, num_args = 2, value_names = ["DIR", "INDEX"],
         conflicts_with_all = ["study", "command", "StudyChanges", "dry_run", "out", "resume"])]
     shard: Option<Vec<String>>,
-    /// Run a study, resume a run, or write results to a place that other users own or may write to: programs named
-    /// there run as you
-    #[arg(long)]
-    trust: bool,
-    /// Print one JSON document on standard output; progress still goes to standard error
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     program: ProgramArgs,
 }
@@ -81,7 +70,7 @@ type Chooses = fn(&Study, &Machine, &RunOptions) -> Result<Option<(ProbeUse, Str
 pub(crate) fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
         interrupt::stop()?;
-        let Some(run) = resume_run(path, &args.options(), |_| Ok(()))? else { return Ok(Exit::Interrupted) };
+        let Some(run) = resume_run(path, &args.execution.options(), |_| Ok(()))? else { return Ok(Exit::Interrupted) };
         // The stored order of the trials is used, even if this version would draw another one.
         return finish(&run.study, &run.plan, &run.directory, &args.options_and_password()?);
     }
@@ -91,7 +80,7 @@ pub(crate) fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Ex
     // With `--command` there is no study file: the command line describes the study.
     let name = args.study.as_deref().unwrap_or_else(|| args.changes.default_study());
     let file = match args.program.is_none() {
-        true => Some(StudyText::read(name, trust::whose(args.trust), args.dry_run)?),
+        true => Some(StudyText::read(name, trust::whose(args.execution.trust), args.dry_run)?),
         false => None,
     };
     // With `--dry-run`, nothing that an untrusted study names is run.
@@ -120,16 +109,16 @@ pub(crate) fn run(args: &RunArgs, decide: Decides, choose: Chooses) -> Result<Ex
     if args.dry_run {
         let left = plan_view::something_left(&study, &plan);
         // If nothing is left to run, the error says everything that people need.
-        if args.json || left.is_ok() {
-            plan_view::print(&study, &plan, View::of(args.json, args.all))?;
+        if args.execution.json || left.is_ok() {
+            plan_view::print(&study, &plan, View::of(args.execution.json, args.all))?;
         }
         return left.map(|()| Exit::Done);
     }
     plan_view::something_left(&study, &plan)?;
     let outlook = Outlook::whole(&study, &plan);
-    outlook.announce(args.json);
-    has_place(&plan, args.out.as_deref(), args.trust)?;
-    if !outlook.is_wanted(args.yes, || rehearsal(args, file.as_ref(), &machine, &plan, trusted))? {
+    outlook.announce(args.execution.json);
+    has_place(&plan, args.out.as_deref(), args.execution.trust)?;
+    if !outlook.is_wanted(args.execution.yes, || rehearsal(args, file.as_ref(), &machine, &plan, trusted))? {
         return Ok(Exit::Interrupted);
     }
     begin((study, plan), &machine, args.out.as_deref(), &args.options_and_password()?, Some(choose))
@@ -151,13 +140,9 @@ fn rehearsal(
 }
 
 impl RunArgs {
-    fn options(&self) -> RunOptions {
-        RunOptions { wait: self.wait, yes: self.yes, ..RunOptions::of(self.json, self.trust) }
-    }
-
     /// Asks for the password if that is requested.
     fn options_and_password(&self) -> Result<RunOptions, Problem> {
-        Ok(RunOptions { password: secret::password(self.ask_password)?, ..self.options() })
+        Ok(RunOptions { password: secret::password(self.ask_password)?, ..self.execution.options() })
     }
 }
 
@@ -207,7 +192,7 @@ fn requested_study(args: &RunArgs, file: Option<&StudyText>) -> Result<Study, Pr
 }
 
 fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> {
-    let sharded = Sharded::open(path, trust::whose(args.trust))?.ok_or_else(|| {
+    let sharded = Sharded::open(path, trust::whose(args.execution.trust))?.ok_or_else(|| {
         Problem::new(Exit::Usage, "this folder has no shards of a study")
             .at(path.display().to_string())
             .advice("make one with: tare shard STUDY --into N --out DIR")

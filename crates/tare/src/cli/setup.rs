@@ -9,7 +9,7 @@ use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde::Serialize;
 use std::io::{self, ErrorKind};
 use std::process::{Command, ExitStatus};
-use tare_engine::engine_name;
+use tare_engine::{engine_name, symbol_file};
 
 #[derive(Debug, Args)]
 pub(crate) struct SetupArgs {
@@ -60,7 +60,7 @@ pub(crate) fn run(args: &SetupArgs) -> Result<Exit, Problem> {
         for mut symbols in all {
             if args.install && symbols.found.path.is_none() {
                 fetch(&symbols)?;
-                symbols.look_again();
+                symbols.found.path = symbol_file(&symbols.program);
                 if symbols.found.path.is_none() {
                     output::note(&format!("the fetched package does not contain {}", symbols.found.purpose));
                 }

@@ -5,10 +5,9 @@ use super::problem::expectation;
 use super::{Exit, Problem, interrupt, output, trust};
 use crate::state::{self, whole_path};
 use clap::Args;
-use std::fs::Metadata;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tare_drive::workload::AnyLoad;
+use tare_engine::is_program;
 use tare_files::Trust;
 use tare_results::metric;
 use tare_results::schema::Plan;
@@ -206,12 +205,6 @@ impl StudyText {
     }
 }
 
-/// Whether the words in place of a study are rather a command, or name an executable file.
-fn is_program(name: &str) -> bool {
-    let is_executable = |metadata: &Metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0;
-    name.contains(' ') || std::fs::metadata(name).is_ok_and(|metadata| is_executable(&metadata))
-}
-
 fn unknown(name: &str, reason: String) -> Problem {
     let known: Vec<&str> = builtin::BUILTIN.iter().map(|b| b.name).collect();
     let problem =
@@ -222,7 +215,7 @@ fn unknown(name: &str, reason: String) -> Problem {
             problem.advice(format!("these are results: tare show {results}, or tare run --resume {results}"))
         }
         Some(near) => problem.advice(format!("did you mean `tare run {near}`?")),
-        None if is_program(name) => {
+        None if name.contains(' ') || is_program(Path::new(name)) => {
             problem.advice(format!("to measure a program: tare run --command {}", tare_text::quoted(name)))
         }
         None => problem.advice("list the built-in studies with: tare studies"),

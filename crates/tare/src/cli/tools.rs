@@ -5,7 +5,7 @@ use super::interrupt;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use tare_engine::{engine_by_name, engines, symbol_file};
+use tare_engine::{engine_by_name, engines, is_program, symbol_file};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tool {
@@ -150,11 +150,6 @@ fn on_path(name: &str) -> Option<PathBuf> {
     folders.unwrap_or_default().into_iter().chain(own).map(|folder| folder.join(name)).find(|path| is_program(path))
 }
 
-fn is_program(path: &Path) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-}
-
 pub(crate) const DEBUG_SYMBOLS: &str = "symbols";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,7 +164,7 @@ pub(crate) enum Fetch {
 #[derive(Debug, Clone)]
 pub(crate) struct Symbols {
     pub found: Found,
-    program: PathBuf,
+    pub program: PathBuf,
     /// `None` if the symbols are installed, or if there is no known way to get them.
     pub fetch: Option<Fetch>,
 }
@@ -285,12 +280,6 @@ fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
     let output = interrupt::output(command).ok()?;
     let text = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
     Some(text.trim().to_owned())
-}
-
-impl Symbols {
-    pub(crate) fn look_again(&mut self) {
-        self.found.path = symbol_file(&self.program);
-    }
 }
 
 #[cfg(test)]

@@ -83,8 +83,7 @@ impl TrialError {
     /// Names the place of the data if their server reported a full disk: its own message has a path below it at most.
     fn with_place(self, data: &Path) -> Self {
         let reports = |sql: &SqlError| sql.kind == SqlErrorKind::DiskFull;
-        let is_full = successors(Some(self.first_cause()), |&error| error.source())
-            .any(|error| error.downcast_ref().is_some_and(reports));
+        let is_full = self.causes().any(|error| error.downcast_ref().is_some_and(reports));
         if is_full { EngineError::DiskFull { place: data.to_owned(), detail: self.to_string() }.into() } else { self }
     }
 
@@ -108,6 +107,10 @@ impl TrialError {
         }
     }
 
+    fn causes(&self) -> impl Iterator<Item = &(dyn Error + 'static)> {
+        successors(Some(self.first_cause()), |&error| error.source())
+    }
+
     /// Whether the copy of the data, the server, a log or the record cannot be written: there is no room left, the file
     /// system has become read-only, or the disk reports errors.
     fn cannot_write(&self) -> bool {
@@ -117,21 +120,15 @@ impl TrialError {
             Self::State(StateError::Noise(NoiseError::Write { source, .. })) if is_read_only(source) => return false,
             _ => {}
         }
-        let mut cause = Some(self.first_cause());
-        while let Some(error) = cause {
+        self.causes().any(|error| {
             let engine = error.downcast_ref::<EngineError>();
             let sql = error.downcast_ref::<SqlError>();
             let io = error.downcast_ref::<io::Error>();
-            if matches!(engine, Some(EngineError::DiskFull { .. }))
+            matches!(engine, Some(EngineError::DiskFull { .. }))
                 || engine.is_some_and(EngineError::is_disk_error)
                 || sql.is_some_and(|sql| sql.kind == SqlErrorKind::DiskFull)
                 || io.is_some_and(|io| is_full(io) || is_read_only(io))
-            {
-                return true;
-            }
-            cause = error.source();
-        }
-        false
+        })
     }
 
     pub(crate) fn is_interrupted(&self) -> bool {

@@ -3,7 +3,7 @@
 use super::super::ab::effect;
 use super::super::ab_sides::fresh_seed;
 use super::super::ab_together::TurnsArgs;
-use super::super::execution::{RunOptions, default_out, host};
+use super::super::execution::{ExecutionArgs, default_out, host};
 use super::super::interrupt::{self, unless_interrupted};
 use super::super::output::{note, quoted_path, time};
 use super::super::study_file::MeasuredArgs;
@@ -80,18 +80,8 @@ pub struct BisectArgs {
     /// Show how long it would take, and build and measure nothing
     #[arg(long)]
     dry_run: bool,
-    /// Use a study, a folder or a repository that other users own or may write to: programs named there run as you
-    #[arg(long)]
-    trust: bool,
-    /// Start or resume a bisection of more than an hour without asking
-    #[arg(long)]
-    yes: bool,
-    /// Wait while another run uses this machine, instead of ending
-    #[arg(long)]
-    wait: bool,
-    /// Print one JSON document on standard output; the line after each step still goes to standard error
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    execution: ExecutionArgs,
 }
 
 const USAGE: &str = "tare bisect <GOOD> <BAD> --build <CMD> [OPTIONS]
@@ -105,24 +95,18 @@ Examples:
   tare bisect good bad --build make --binary bench --command '{binary} --quick'
   tare bisect --builds builds.txt --engine mariadb --load read_only --budget 8h";
 
-impl BisectArgs {
-    fn options(&self) -> RunOptions {
-        RunOptions { wait: self.wait, yes: self.yes, ..RunOptions::of(self.json, self.trust) }
-    }
-}
-
 /// Builds and measures until one commit is found, and prints it.
 pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
     interrupt::stop()?;
     if let Some(path) = &args.resume {
         let missing = || no_bisection("there is no such folder", path, BEGIN);
-        let folder = Folder::open(path, trust::whose(args.trust))?.ok_or_else(missing)?;
+        let folder = Folder::open(path, trust::whose(args.execution.trust))?.ok_or_else(missing)?;
         let mut request = BisectRequest::read(&folder)?;
         request.budget_s = args.budget.or(request.budget_s);
         if let Some(by) = &request.build {
-            git::believed(&by.repository, trust::whose(args.trust))?;
+            git::believed(&by.repository, trust::whose(args.execution.trust))?;
         }
-        let spent = Search::of(&request, &folder, &Machine::this()?, &args.options())?.state()?.spent;
+        let spent = Search::of(&request, &folder, &Machine::this()?, &args.execution.options())?.state()?.spent;
         if !is_wanted(&request, spent, args)? {
             return Ok(Exit::Interrupted);
         }
@@ -130,11 +114,11 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
     }
     let request = request(args)?;
     if args.dry_run {
-        view::print_outlook(&request, args.json, args.trust)?;
+        view::print_outlook(&request, args.execution.json, args.execution.trust)?;
         return Ok(Exit::Done);
     }
     let out = args.out.clone().unwrap_or_else(|| default_out("bisect", &tare_results::now()));
-    let whose = trust::whose(args.trust);
+    let whose = trust::whose(args.execution.trust);
     let present = Folder::open(&out, whose)?.map(|folder| folder.names()).transpose()?;
     if present.is_some_and(|names| !names.is_empty()) {
         return Err(Problem::new(Exit::Usage, "the folder is not empty")
@@ -151,9 +135,9 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
 
 /// Announces what is left, and asks whether to begin if that is long.
 fn is_wanted(request: &BisectRequest, spent: Spent, args: &BisectArgs) -> Result<bool, Problem> {
-    let outlook = view::outlook_of_rest(request, spent, args.trust)?;
-    outlook.announce(args.json);
-    outlook.is_wanted(args.yes, || None)
+    let outlook = view::outlook_of_rest(request, spent, args.execution.trust)?;
+    outlook.announce(args.execution.json);
+    outlook.is_wanted(args.execution.yes, || None)
 }
 
 fn request(args: &BisectArgs) -> Result<BisectRequest, Problem> {
@@ -162,9 +146,9 @@ fn request(args: &BisectArgs) -> Result<BisectRequest, Problem> {
             .expected(format!("for example --command '{PLACE} --quick'")));
     }
     let (line, build) = match (&args.builds, &args.good, &args.bad, &args.build) {
-        (Some(list), ..) => (listed(list, args.trust)?, None),
+        (Some(list), ..) => (listed(list, args.execution.trust)?, None),
         (None, Some(good), Some(bad), Some(command)) => {
-            let repository = git::repository(trust::whose(args.trust))?;
+            let repository = git::repository(trust::whose(args.execution.trust))?;
             let by = BuildBy { repository, command: command.clone(), binary: args.binary.clone() };
             (git::line(good, bad)?, Some(by))
         }
@@ -197,7 +181,7 @@ fn request(args: &BisectArgs) -> Result<BisectRequest, Problem> {
         interleave: args.turns.requested(),
     };
     // With `--dry-run` nothing of the study is run, so trust is not needed.
-    request.resolve(args.trust || args.dry_run)?;
+    request.resolve(args.execution.trust || args.dry_run)?;
     Ok(request)
 }
 
@@ -236,12 +220,12 @@ fn listed(list: &str, trusted: bool) -> Result<Vec<Commit>, Problem> {
 }
 
 fn search(request: &BisectRequest, folder: &Folder, args: &BisectArgs) -> Result<Exit, Problem> {
-    let Some(_host) = unless_interrupted(host(args.wait))? else { return Ok(Exit::Interrupted) };
+    let Some(_host) = unless_interrupted(host(args.execution.wait))? else { return Ok(Exit::Interrupted) };
     if args.resume.is_some() && args.budget.is_some() {
         request.write(folder)?;
     }
     let machine = Machine::this()?;
-    let options = args.options();
+    let options = args.execution.options();
     let path = folder.path();
     let search = Search::of(request, folder, &machine, &options)?;
     let end = search.run();
@@ -252,7 +236,7 @@ fn search(request: &BisectRequest, folder: &Folder, args: &BisectArgs) -> Result
     let end = end?;
     if found.pairs > 0 || end == End::OutOfTime {
         let certified = search.bench.all()?.into_iter().find_map(|measured| measured.certified);
-        view::print(&found, certified.as_ref(), path, args.json)?;
+        view::print(&found, certified.as_ref(), path, args.execution.json)?;
         note(&format!("results: {}", path.display()));
     }
     let before = if found.pairs > 0 { "" } else { " before the first pair" };

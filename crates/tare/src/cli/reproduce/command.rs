@@ -2,7 +2,7 @@
 
 use super::predict::Shortest;
 use super::{carry_out, predict, view};
-use crate::cli::execution::{RunOptions, default_out};
+use crate::cli::execution::{ExecutionArgs, default_out};
 use crate::cli::interrupt::unless_interrupted;
 use crate::cli::output::{self, quoted_path, time};
 use crate::cli::{Exit, Problem, interrupt, read_topology, trust};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tare_files::Folder;
 use tare_results::claim::{Experiment, PREDICTIONS, PREDICTIONS_SCHEMA, Predictions};
-use tare_study::claims;
+use tare_study::claims::{self, Published};
 
 /// The largest file of predictions that is read, bytes.
 const LARGEST: u64 = 16 << 20;
@@ -56,18 +56,8 @@ pub(crate) struct ReproduceArgs {
     /// Resume an interrupted run with its recorded predictions
     #[arg(long, value_name = "DIR", conflicts_with_all = ["name", "within", "servers", "engine"])]
     resume: Option<PathBuf>,
-    /// Use servers, or resume with results, that other users own or may write to: programs in them run as you
-    #[arg(long)]
-    trust: bool,
-    /// Start or resume experiments of more than an hour together without asking
-    #[arg(long)]
-    yes: bool,
-    /// Wait while another run uses this machine, instead of ending
-    #[arg(long)]
-    wait: bool,
-    /// Print one JSON document on standard output
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    execution: ExecutionArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -77,23 +67,17 @@ Examples:
   tare reproduce C                    all claims of \"NUMA Smart Global Counter\"
   tare reproduce D --dry-run --topology \"node:4 core:32 pu:1\"";
 
-impl ReproduceArgs {
-    fn options(&self) -> RunOptions {
-        RunOptions { wait: self.wait, yes: self.yes, ..RunOptions::of(self.json, self.trust) }
-    }
-}
-
 pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     if let Some(path) = &args.resume {
         return resume(path, args);
     }
-    let experiments = match &args.engine {
-        Some(engine) => on_engine(chosen(args.name.as_deref())?, engine)?,
-        None => chosen(args.name.as_deref())?,
-    };
+    let Published { articles, experiments } = claims::all().map_err(|e| Problem::new(Exit::Usage, e))?;
+    let mut experiments = chosen(experiments, args.name.as_deref())?;
+    if let Some(engine) = &args.engine {
+        experiments = on_engine(experiments, engine)?;
+    }
     if args.list {
-        let articles = claims::articles().map_err(|e| Problem::new(Exit::Usage, e))?;
-        return view::list(&experiments, &articles, args.json).map(|()| Exit::Done);
+        return view::list(&experiments, &articles, args.execution.json).map(|()| Exit::Done);
     }
     let begun = Instant::now();
     let (machine, place) = read_topology::machine(args.topology.as_deref())?;
@@ -101,7 +85,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     // Trials run in directories of their own, so that a relative path would not be found.
     let servers = std::path::absolute(&args.servers)
         .map_err(|e| Problem::new(Exit::Usage, format!("--servers: {e}")).at(args.servers.display().to_string()))?;
-    believed(&servers, args.trust)?;
+    believed(&servers, args.execution.trust)?;
     let on = predict::On { machine: &machine, place, servers: &servers };
     let Some(predicted) = unless_interrupted(predict::all(experiments, on, args.within))? else {
         return Ok(Exit::Interrupted);
@@ -116,7 +100,7 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
         experiments: predicted,
     };
     if args.dry_run {
-        view::planned(&predictions, shortest.as_ref(), args.json)?;
+        view::planned(&predictions, shortest.as_ref(), args.execution.json)?;
         return Ok(Exit::Done);
     }
     if let Some(shortest) = shortest {
@@ -124,22 +108,22 @@ pub(crate) fn run(args: &ReproduceArgs) -> Result<Exit, Problem> {
     }
     // If nothing can be run, there are no results to keep.
     if predictions.experiments.iter().all(|own| own.blocks == 0) {
-        return carry_out::run(&predictions, Path::new(""), &args.options(), Duration::ZERO);
+        return carry_out::run(&predictions, Path::new(""), &args.execution.options(), Duration::ZERO);
     }
     let out = args.out.clone().unwrap_or_else(|| default_out("reproduce", &predictions.written));
-    let whose = trust::whose(args.trust);
+    let whose = trust::whose(args.execution.trust);
     let present = Folder::open(&out, whose)?.map(|folder| folder.names()).transpose()?;
     if present.is_some_and(|names| !names.is_empty()) {
         return Err(Problem::new(Exit::Usage, "the folder is not empty").at(out.display().to_string()).advice(
             format!("choose another --out, or resume the run there: tare reproduce --resume {}", quoted_path(&out)),
         ));
     }
-    if !carry_out::is_wanted(&predictions, &out, &args.options())? {
+    if !carry_out::is_wanted(&predictions, &out, &args.execution.options())? {
         return Ok(Exit::Interrupted);
     }
     let folder = Folder::open_or_create(&out, whose)?;
     folder.write(PREDICTIONS, output::pretty(&predictions)?.as_bytes())?;
-    carry_out::run(&predictions, &out, &args.options(), planning)
+    carry_out::run(&predictions, &out, &args.execution.options(), planning)
 }
 
 fn too_short(Shortest { claim, within_s }: &Shortest) -> Problem {
@@ -155,15 +139,15 @@ fn resume(path: &Path, args: &ReproduceArgs) -> Result<Exit, Problem> {
             .at(path.display().to_string())
             .expected(format!("a folder with {PREDICTIONS}"))
     };
-    let folder = Folder::open(path, trust::whose(args.trust))?.ok_or_else(none)?;
+    let folder = Folder::open(path, trust::whose(args.execution.trust))?.ok_or_else(none)?;
     let bytes = folder.read(PREDICTIONS, LARGEST)?.ok_or_else(none)?;
     let predictions = predict::read(&bytes)?;
-    believed(&predictions.servers, args.trust)?;
+    believed(&predictions.servers, args.execution.trust)?;
     interrupt::stop()?;
-    if !carry_out::is_wanted(&predictions, path, &args.options())? {
+    if !carry_out::is_wanted(&predictions, path, &args.execution.options())? {
         return Ok(Exit::Interrupted);
     }
-    carry_out::run(&predictions, path, &args.options(), Duration::ZERO)
+    carry_out::run(&predictions, path, &args.execution.options(), Duration::ZERO)
 }
 
 /// Programs in this directory run as this user; by default it is below the working directory.
@@ -173,8 +157,7 @@ fn believed(servers: &Path, trusted: bool) -> Result<(), Problem> {
 }
 
 /// The experiments with this name; without a name, all.
-fn chosen(name: Option<&str>) -> Result<Vec<Experiment>, Problem> {
-    let all = claims::all().map_err(|e| Problem::new(Exit::Usage, e))?;
+fn chosen(all: Vec<Experiment>, name: Option<&str>) -> Result<Vec<Experiment>, Problem> {
     let Some(name) = name else { return Ok(all) };
     claims::chosen(&all, name).ok_or_else(|| {
         let problem = Problem::new(Exit::Usage, format!("there is no claim {name}")).expected(

@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     fn costed(wanted: usize, fixed_s: f64, block_s: f64) -> Costed {
-        let all = tare_study::claims::all().unwrap();
+        let all = tare_study::claims::all().unwrap().experiments;
         let mut experiment = tare_study::claims::chosen(&all, "far-client").unwrap().remove(0);
         experiment.blocks = wanted;
         let predicted =

@@ -15,7 +15,7 @@ use tare_topology::Machine;
 
 #[test]
 fn claims_are_complete_and_each_experiment_makes_a_valid_study() {
-    let experiments = all().unwrap();
+    let experiments = all().unwrap().experiments;
     let claims: Vec<_> = experiments.iter().flat_map(|own| &own.claims).collect();
     let mut names: Vec<&String> = claims.iter().map(|claim| &claim.name).collect();
     names.extend(
@@ -52,7 +52,7 @@ fn claims_are_complete_and_each_experiment_makes_a_valid_study() {
 
 /// The claim with this name, and its experiment with this claim alone.
 fn claim(name: &str) -> (Experiment, Claim) {
-    let experiment = chosen(&all().unwrap(), name).unwrap().remove(0);
+    let experiment = chosen(&all().unwrap().experiments, name).unwrap().remove(0);
     let claim = experiment.claims[0].clone();
     (experiment, claim)
 }
@@ -133,7 +133,7 @@ fn every_claim_has_a_plan_for_a_described_machine_or_a_reason_for_none() {
 
 #[test]
 fn claims_about_mysql_are_tested_with_mysql_if_the_user_chooses_it() {
-    let experiments = all().unwrap();
+    let experiments = all().unwrap().experiments;
     let about_mysql = |own: &&Experiment| own.article.as_ref().is_some_and(|letter| ["A", "B"].contains(&&**letter));
     for own in &experiments {
         assert_eq!(own.engines.keys().eq(["mysql"]), about_mysql(&own), "{}", own.name);
@@ -163,7 +163,7 @@ fn claims_about_mysql_are_tested_with_mysql_if_the_user_chooses_it() {
 #[test]
 fn the_ladder_of_nodes_has_clients_and_threads_for_nodes_of_any_size() {
     let scaled = |name: &str, machine: &str| {
-        let experiment = chosen(&all().unwrap(), name).unwrap().remove(0);
+        let experiment = chosen(&all().unwrap().experiments, name).unwrap().remove(0);
         let found = fitted(experiment, &Machine::synthetic(machine).unwrap());
         let levels = found.claims.iter().flat_map(Claim::sides);
         let threads: BTreeSet<String> = levels.map(|levels| levels["threads"].clone()).collect();
@@ -203,7 +203,7 @@ fn the_time_that_a_claim_needs_is_spent_on_its_blocks() {
 #[test]
 fn an_experiment_that_cannot_start_is_exit_3_if_no_other_did() {
     let world = World::new();
-    let mut experiment = chosen(&all().unwrap(), "utf8mb4-points").unwrap().remove(0);
+    let mut experiment = chosen(&all().unwrap().experiments, "utf8mb4-points").unwrap().remove(0);
     experiment.set = ["engine.name=sqlite", "workload.tables=10000", "workload.rows=2000000000"]
         .into_iter()
         .map(str::to_owned)
@@ -271,7 +271,7 @@ fn a_time_that_decides_nothing_is_refused_with_the_shortest_that_does() {
 #[test]
 fn no_trial_starts_that_cannot_end_in_the_given_time() {
     let world = World::new();
-    let experiment = chosen(&all().unwrap(), "a-page-a-counter").unwrap().remove(0);
+    let experiment = chosen(&all().unwrap().experiments, "a-page-a-counter").unwrap().remove(0);
     let predicted = Predicted { experiment, blocks: 200, expected_s: 3.0, least_s: 1.0, cannot: [].into() };
     write(&world, "short", Some(3.0), predicted);
     let begun = Instant::now();
@@ -357,7 +357,7 @@ fn a_claim_is_tested_against_the_predictions_written_before_the_first_trial() {
 #[test]
 fn a_claim_on_a_read_only_load_is_tested_in_turns_against_b_and_itself() {
     let world = World::new();
-    let mut experiment = chosen(&all().unwrap(), "utf8mb4-points").unwrap().remove(0);
+    let mut experiment = chosen(&all().unwrap().experiments, "utf8mb4-points").unwrap().remove(0);
     assert!(experiment.interleave);
     experiment.set = ["engine.name=sqlite", "workload.rows=1000", "sampling.warmup_s=0", "sampling.sample_s=0.6"]
         .into_iter()
