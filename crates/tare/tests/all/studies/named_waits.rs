@@ -55,6 +55,7 @@ fn the_threads_of_a_pool_have_the_servers_part_together() {
     let trial = results.trials.last().unwrap();
     let found = TrialTime::of(trial, results.captures.get(&(trial.trial, trial.attempt))).unwrap();
     assert_eq!(sizes(&results), [("workload.rows".to_owned(), 1000), ("workload.tables".to_owned(), 1)]);
+    assert_eq!(trial.server.as_ref().unwrap().thread_pool, Some(true), "as the engine says");
     let server = found.part(&Part::ServerUser) + found.part(&Part::ServerSystem);
     // On a busy machine most of the time may be that of other programs.
     let counted = trial.samples[0].metrics["server_cpu_us_per_transaction"];
