@@ -229,7 +229,8 @@ fn factors(basis: &Basis<'_>, Mains { moved: mains, analysis }: Mains, rate: f64
     };
     // Effects that are shown but round to zero appear only in the table.
     let rest = shown.filter(|effect| !(0.995..1.005).contains(&effect.ratio)).collect();
-    Verdict::Moved { what, first, rest, tested }
+    let alone = if what.steps.is_some() { best::moved_by_factors(basis) } else { Vec::new() };
+    Verdict::Moved { what, first, rest, tested, alone }
 }
 
 /// Which factor makes trials differ.

@@ -103,20 +103,26 @@ fn moved_groups(
     if metrics.len() < 2 {
         return Vec::new();
     }
-    // All pairs of each metric together, and Bonferroni over the metrics: each metric is its own family.
-    let alpha = FURTHER / metrics.len() as f64;
-    let moved = |found: &Logarithms| {
+    let ranked_at = |found: &Logarithms, alpha: f64| {
         let own: Vec<Condition> = chosen.iter().map(|place| found.cells[*place].clone()).collect();
         let errors: Vec<f64> = chosen.iter().map(|place| found.errors[*place]).collect();
-        let pair = rank_rounded((&own, &errors), members, alpha, basis.blocked())?.widest?;
+        rank_rounded((&own, &errors), members, alpha, basis.blocked())
+    };
+    // All pairs of a metric together, and Holm over the metrics.
+    let p_value = |found| ranked_at(found, FURTHER).map_or(1.0, |ranking| ranking.p_value);
+    let mut by_p: Vec<(f64, &Logarithms)> = metrics.iter().map(|found| (p_value(found), found)).collect();
+    by_p.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let moved = |(place, (_, found)): (usize, &(f64, &Logarithms))| {
+        let pair = ranked_at(found, FURTHER / (metrics.len() - place) as f64)?.widest?;
         let (metric, ratio) = (found.metric.clone(), pair.difference.exp());
         Some(MovedAlone { metric, by: None, high: name(pair.high), low: name(pair.low), ratio })
     };
-    largest_first(metrics.iter().filter_map(moved).collect())
+    largest_first(by_p.iter().enumerate().map_while(moved).collect())
 }
 
 fn metrics(basis: &Basis<'_>) -> Vec<Logarithms> {
-    basis.composite.metrics.iter().map(|name| Logarithms::of(basis.conditions, name)).collect()
+    let tested = load_steps::tested(basis.conditions, &basis.composite.metrics);
+    tested.iter().map(|name| Logarithms::of(basis.conditions, name)).collect()
 }
 
 fn largest_first(mut moved: Vec<MovedAlone>) -> Vec<MovedAlone> {
@@ -184,7 +190,8 @@ pub(super) fn conditions(basis: &Basis<'_>, rate: f64) -> Verdict {
         return Verdict::NotRanked { what, conditions, extremes, range, fewest_trials, tested, alone };
     };
     let factors = factors::varying_factors(basis.conditions.iter().map(|condition| condition.levels));
-    Verdict::Ranked { what, factors, by, ranking, range, fewest_trials, tested }
+    let alone = if what.steps.is_some() { moved_conditions(basis) } else { Vec::new() };
+    Verdict::Ranked { what, factors, by, ranking, range, fewest_trials, tested, alone }
 }
 
 /// The only factor in which conditions differ; none if they differ in several.

@@ -36,7 +36,7 @@ impl Verdict {
             (Self::Moved { first, rest, .. }, Self::Moved { first: first_other, rest: rest_other, .. }) => {
                 let [own, others] = [(first, rest), (first_other, rest_other)]
                     .map(|(first, rest)| claims(rest).into_iter().chain([first.claim()]).collect::<BTreeSet<_>>());
-                !own.is_subset(&others)
+                !own.is_subset(&others) || !claims_alone(self.alone()).is_subset(&claims_alone(other.alone()))
             }
             _ => self.is_claim() && !self.claims_the_same(other),
         }
@@ -45,24 +45,21 @@ impl Verdict {
     /// Whether another verdict makes the same claim about the same conditions. Figures may differ. So may values that
     /// are only listed if nothing is shown: the extreme means of conditions that do not differ are chance.
     pub fn claims_the_same(&self, other: &Self) -> bool {
+        if claims_alone(self.alone()) != claims_alone(other.alone()) {
+            return false;
+        }
         match (self.stated(), other.stated()) {
             (Self::Moved { first, rest, .. }, Self::Moved { first: first_other, rest: rest_other, .. }) => {
                 first.claim() == first_other.claim() && claims(rest) == claims(rest_other)
             }
-            (Self::NotMoved { terms, alone, .. }, Self::NotMoved { terms: others, alone: alone_other, .. }) => {
-                terms == others && claims_alone(alone) == claims_alone(alone_other)
-            }
+            (Self::NotMoved { terms, .. }, Self::NotMoved { terms: others, .. }) => terms == others,
             (Self::Ranked { ranking, .. }, Self::Ranked { ranking: other, .. }) => ranking.claim() == other.claim(),
-            (Self::NotRanked { alone, .. }, Self::NotRanked { alone: other, .. }) => {
-                claims_alone(alone) == claims_alone(other)
-            }
+            (Self::NotRanked { .. }, Self::NotRanked { .. }) => true,
             (
                 Self::RankedLevels { of, ranking, .. },
                 Self::RankedLevels { of: of_other, ranking: ranking_other, .. },
             ) => of == of_other && ranking.claim() == ranking_other.claim(),
-            (Self::NotRankedLevels { of, alone, .. }, Self::NotRankedLevels { of: other, alone: alone_other, .. }) => {
-                of == other && claims_alone(alone) == claims_alone(alone_other)
-            }
+            (Self::NotRankedLevels { of, .. }, Self::NotRankedLevels { of: other, .. }) => of == other,
             (Self::SpreadFrom(from), Self::SpreadFrom(other)) => from.claim() == other.claim(),
             (Self::Steps { less, pooled, .. }, Self::Steps { less: others, pooled: pooled_other, .. }) => {
                 less.iter().map(LessStep::claim).eq(others.iter().map(LessStep::claim))
@@ -168,7 +165,16 @@ mod tests {
 
     fn of_conditions(ranking: Ranked) -> Verdict {
         let (factors, by, range) = (vec!["a".into()], None, None);
-        Verdict::Ranked { what: what(), factors, by, ranking, range, fewest_trials: 3, tested: tested() }
+        Verdict::Ranked {
+            what: what(),
+            factors,
+            by,
+            ranking,
+            range,
+            fewest_trials: 3,
+            tested: tested(),
+            alone: Vec::new(),
+        }
     }
 
     fn not_ranked(alone: Vec<MovedAlone>, more: f64) -> Verdict {
@@ -231,7 +237,15 @@ mod tests {
             if more > 0.0 {
                 rest.reverse();
             }
-            Verdict::Moved { what: what(), first: moved("a", first + more), rest, tested: tested() }
+            let (first, alone) = (moved("a", first + more), Vec::new());
+            Verdict::Moved { what: what(), first, rest, tested: tested(), alone }
+        };
+        let of_steps = |alone: Vec<MovedAlone>| Verdict::Moved {
+            what: what(),
+            first: moved("a", UP + more),
+            rest: Vec::new(),
+            tested: tested(),
+            alone,
         };
         let not_moved = |factor: &str, alone: Vec<MovedAlone>| Verdict::NotMoved {
             what: what(),
@@ -253,6 +267,8 @@ mod tests {
         let (xy, none) = (of_conditions(ranked("x", "y", &[], None, more)), not_ranked(Vec::new(), more));
         vec![
             (of_factors(UP, &[]), true),
+            (of_steps(alone(UP + more)), true),
+            (of_steps(alone(DOWN + more)), true),
             (of_factors(DOWN, &[]), true),
             (of_factors(UP, &[("b", UP), ("c", UP)]), true),
             (of_factors(UP, &[("b", DOWN), ("c", UP)]), true),
@@ -308,7 +324,7 @@ mod tests {
     fn of_effects_the_set_counts() {
         let of_factors = |first: &str, rest: &[&str]| {
             let rest = rest.iter().map(|factor| moved(factor, UP)).collect();
-            Verdict::Moved { what: what(), first: moved(first, UP), rest, tested: tested() }
+            Verdict::Moved { what: what(), first: moved(first, UP), rest, tested: tested(), alone: Vec::new() }
         };
         let (one, two, turned) = (of_factors("a", &[]), of_factors("a", &["b"]), of_factors("b", &["a"]));
         assert!(two.claims_more_than(&one) && !one.claims_more_than(&two) && !one.claims_more_than(&one));

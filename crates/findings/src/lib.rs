@@ -33,6 +33,7 @@ pub mod lines;
 pub mod load_steps;
 pub mod mode;
 mod modes;
+pub mod one_study;
 pub mod placement;
 pub mod places;
 pub mod plans;

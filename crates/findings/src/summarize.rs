@@ -9,16 +9,16 @@ use super::condition::{ConditionSummary, MetricSummary};
 use super::confidence::CONFIDENCE;
 use super::question::AnswerContext;
 use super::summary::Summary;
-use super::verdict::{Answer, Moved};
+use super::verdict::{Answer, Moved, MovedAlone};
 use super::{
-    best, builds, captures, composite, counters, effects, hosts, latencies, left_out, lifetimes, mode, modes,
-    placement, places, plans, pooled, probes, residuals, scaling, spread, time, warm_up,
+    best, builds, captures, composite, counters, effects, hosts, latencies, left_out, lifetimes, load_steps, mode,
+    modes, placement, places, plans, pooled, probes, residuals, scaling, spread, time, warm_up,
 };
 use tare_results::looks::{Look, looks};
 use tare_results::probe::Probe;
 use tare_results::question::Question;
 use tare_results::schema::Plan;
-use tare_results::{Results, metric};
+use tare_results::{Results, metric, steps};
 use tare_stats::{Interval, Trials, descriptive, trials};
 use tare_topology::Machine;
 
@@ -35,7 +35,9 @@ pub fn summarize(results: &Results) -> Summary {
         true => counting.iter().map(ConditionTrials::clean).collect(),
     };
     let metrics = collect::all_metrics(&conditions);
-    let headline_metric = decided(results.plan.as_ref(), &metrics).or_else(|| headline_metric(&metrics));
+    let of_steps = || step_to_show(&answer, &conditions, &metrics);
+    let headline_metric = decided(results.plan.as_ref(), &metrics).or_else(of_steps);
+    let headline_metric = headline_metric.or_else(|| answer::headline_metric(&metrics));
     let (adjusts, not_adjusted) = probes::of_study(results, &conditions);
     let all: Vec<&ConditionTrials<'_>> = conditions.iter().collect();
     let seen = modes::StudyModes::of(&all, &metrics, headline_metric.as_deref());
@@ -93,6 +95,15 @@ fn decided(plan: Option<&Plan>, metrics: &[String]) -> Option<String> {
     let of_pairs = plan.settle.as_ref().and_then(|rule| rule.metric.clone());
     let named = of_pairs.or_else(|| plan.race.as_ref()?.metric.clone());
     named.filter(|name| metrics.contains(name))
+}
+
+/// Of a load in steps, the rate of the step that moves most, or of the first one if none is shown to move; none for
+/// other loads.
+fn step_to_show(answer: &Answer, conditions: &[ConditionTrials<'_>], metrics: &[String]) -> Option<String> {
+    let name = headline_metric(metrics).filter(|name| steps::step(name).is_some())?;
+    let is_rate = |one: &&MovedAlone| metric::describe(&one.metric).better == metric::describe(&name).better;
+    let moved = answer.shown().alone().iter().find(is_rate).map(|one| one.metric.clone());
+    moved.or_else(|| load_steps::first_rate(conditions, metrics))
 }
 
 /// The answer to the study's question, equal to that of the summary, without the rest.

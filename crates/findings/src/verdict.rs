@@ -100,6 +100,9 @@ pub enum Verdict {
         /// The other effects in descending order, without those that round to zero.
         rest: Vec<Moved>,
         tested: Tested,
+        /// Of a load in steps, the metrics of single steps that a factor moves.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        alone: Vec<MovedAlone>,
     },
     NotMoved {
         what: Measured,
@@ -122,6 +125,9 @@ pub enum Verdict {
         /// Number of trials of the condition that has fewest.
         fewest_trials: usize,
         tested: Tested,
+        /// Of a load in steps, the metrics of single steps in which conditions differ.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        alone: Vec<MovedAlone>,
     },
     NotRanked {
         what: Measured,
@@ -234,7 +240,7 @@ pub struct Tested {
     pub analysis: Analysis,
 }
 
-/// One of several metrics that moves although their average does not.
+/// One of several metrics that moves by itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MovedAlone {
     /// One of the combined metrics.
@@ -362,6 +368,18 @@ impl Verdict {
         match self {
             Self::Untested(Untested::TooFewRungs { instead, .. }) => instead.stated(),
             own => own,
+        }
+    }
+
+    /// The single metrics that move.
+    pub fn alone(&self) -> &[MovedAlone] {
+        match self.stated() {
+            Self::Moved { alone, .. }
+            | Self::NotMoved { alone, .. }
+            | Self::Ranked { alone, .. }
+            | Self::NotRanked { alone, .. }
+            | Self::NotRankedLevels { alone, .. } => alone,
+            _ => &[],
         }
     }
 

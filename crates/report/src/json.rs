@@ -254,8 +254,8 @@ fn cause(cause: &Cause) -> impl Serialize {
         share: cause.share,
         counts: cause.counts,
         verdict: if cause.shown { "shown" } else { "not shown" },
-        // Null if nothing can be changed.
-        prove: (!cause.prove.changes.is_empty()).then(|| words::suspects::command(cause)),
+        // Null if nothing can be changed, and without the file of a study.
+        prove: words::suspects::command(cause).filter(|_| !cause.prove.changes.is_empty()),
         expected: cause.prove.expected,
         prove_s: cause.prove.estimated_s,
     }

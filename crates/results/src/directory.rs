@@ -102,7 +102,8 @@ struct Distances {
 }
 
 const PLAN: &str = "plan.json";
-pub(super) const STUDY: &str = "study.toml";
+/// The file of a study, with every default written out.
+pub const STUDY: &str = "study.toml";
 /// Maximum size of a study, bytes: 5,000 conditions of twenty keys each fit, and a parsed list takes a hundred times
 /// its size.
 pub(super) const LARGEST_STUDY: u64 = 4 << 20;

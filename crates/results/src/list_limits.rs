@@ -104,7 +104,7 @@ limited! {
     }
     ServerRecord {
         lists: [build: MOST_NAMES, arguments: MOST_NAMES, option_files: MOST_NAMES, changed: MOST_NAMES]
-        others: [product, version, path, build_id, buffer_pool_bytes]
+        others: [product, version, path, build_id, buffer_pool_bytes, thread_pool]
     }
     CaptureSample {
         lists: [statement_us: MOST_NAMES]

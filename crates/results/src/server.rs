@@ -33,7 +33,14 @@ pub struct ServerRecord {
     /// Settings that differ from the program's defaults, by their source.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub changed: BTreeMap<String, Setting>,
+    /// Whether a pool of threads serves the connections, so that none belongs to one of them, as its engine decides.
+    /// None in older records ([`ServerRecord::has_thread_pool`]), and if the server does not report its settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread_pool: Option<bool>,
 }
+
+/// The setting of MariaDB and MySQL by which older records tell whether there is a pool of threads.
+const THREAD_HANDLING: (&str, &str) = ("thread_handling", "one-thread-per-connection");
 
 /// A level of optimisation below that of builds for production.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +57,13 @@ pub enum LowOptimisation {
 }
 
 impl ServerRecord {
+    /// Whether a pool of threads serves the connections.
+    pub fn has_thread_pool(&self) -> bool {
+        let (setting, own_threads) = THREAD_HANDLING;
+        let by_setting = || self.changed.get(setting).is_some_and(|handling| handling.value != own_threads);
+        self.thread_pool.unwrap_or_else(by_setting)
+    }
+
     /// The optimisation level of this build, if it is known to be below the usual one. The last flag counts, as for
     /// compilers.
     pub fn low_optimisation(&self) -> Option<LowOptimisation> {

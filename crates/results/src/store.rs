@@ -1,7 +1,8 @@
 //! Writes a results directory: created once, locked while a run owns it; one line per finished trial is appended, one
 //! file per writer, and records of others are never truncated.
 
-use super::directory::{self, LARGEST_STUDY, STUDY};
+pub use super::directory::STUDY;
+use super::directory::{self, LARGEST_STUDY};
 use super::error::{ReadError, io_error};
 use super::limits::{LONGEST_LINE, Limited, within_limits};
 use super::lines::{self, DamagedLine, TRIALS};

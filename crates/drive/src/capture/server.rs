@@ -42,6 +42,7 @@ pub fn note(server: &dyn Server, binary: &Binary, given: Option<&PathBuf>, resul
         option_files: files.into_iter().chain(report.option_files.iter().map(|file| private.text(file))).collect(),
         buffer_pool_bytes: report.buffer_pool_bytes,
         changed,
+        thread_pool: report.thread_pool,
     });
     if settings.is_empty() {
         return;

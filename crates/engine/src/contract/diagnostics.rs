@@ -116,6 +116,8 @@ pub struct SelfReport {
     pub build: BTreeMap<String, String>,
     pub option_files: Vec<String>,
     pub buffer_pool_bytes: Option<u64>,
+    /// Whether a pool of threads serves the connections; none if it does not report that.
+    pub thread_pool: Option<bool>,
 }
 
 impl SelfReport {

@@ -12,7 +12,7 @@ use crate::data::directories::small_file;
 use crate::login::{of_option_file, of_variables_of_mysql, sockets_of_mysql};
 use crate::process::instance::{rows, statement};
 use crate::programs::program::places;
-use crate::wire::Connection;
+use crate::wire::{Connection, HANDLING, OWN_THREADS};
 use crate::{
     Binary, ConnectTarget, Dialect, Engine, EngineError, Footprint, Login, OptionFile, PoolMemory, PrepareRequest,
     SelfReport, Server, Session, StartRequest,
@@ -158,6 +158,7 @@ impl<E: OfKind> Engine for E {
         report.product = (!message.trim().is_empty()).then(|| product_of(&message));
         let pool = report.settings.get("innodb_buffer_pool_size");
         report.buffer_pool_bytes = pool.and_then(|pool| pool.value.parse().ok());
+        report.thread_pool = report.settings.get(HANDLING).map(|handling| handling.value != OWN_THREADS);
         Ok(report)
     }
 

@@ -160,6 +160,8 @@ impl Engine for Postgresql {
     fn self_report(&self, owner: &mut dyn Session) -> Result<SelfReport, EngineError> {
         let settings = "SELECT name, setting, boot_val, source, unit, sourcefile FROM pg_settings";
         let mut report = SelfReport::read(owner, settings)?;
+        // A process of its own serves each connection.
+        report.thread_pool = Some(false);
         report.buffer_pool_bytes = report.settings.get("shared_buffers").and_then(|pool| {
             let page_kib: u64 = pool.unit.as_ref()?.strip_suffix("kB")?.parse().ok()?;
             Some((pool.value.parse::<u64>().ok()? * page_kib) << 10)

@@ -17,6 +17,11 @@ use tare_cpuset::ThreadRef;
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
 
+/// The setting that decides which threads serve the connections.
+pub(crate) const HANDLING: &str = "thread_handling";
+/// Its value with which each connection has a thread of its own.
+pub(crate) const OWN_THREADS: &str = "one-thread-per-connection";
+
 #[derive(Debug)]
 pub(crate) struct Connection<S> {
     pub(super) packets: Packets<S>,
@@ -244,13 +249,13 @@ impl<S: Channel> Session for Connection<S> {
              @@thread_handling"
         })?;
         match rows.first().map(Vec::as_slice) {
-            Some([tid, Some(handling)]) if handling == "one-thread-per-connection" => {
+            Some([tid, Some(handling)]) if handling == OWN_THREADS => {
                 Ok(tid.as_deref().and_then(|tid| tid.parse().ok()))
             }
             Some([_, Some(handling)]) => {
                 let message = format!(
-                    "this server has thread_handling={handling}: a connection has no thread of its own that could be \
-                     placed; start it with thread_handling=one-thread-per-connection, or leave out bind and pairing"
+                    "this server has {HANDLING}={handling}: a connection has no thread of its own that could be \
+                     placed; start it with {HANDLING}={OWN_THREADS}, or leave out bind and pairing"
                 );
                 Err(SqlError::own(SqlErrorKind::Other, message))
             }

@@ -18,4 +18,4 @@ mod login;
 mod response;
 mod serving;
 
-pub(crate) use connection::Connection;
+pub(crate) use connection::{Connection, HANDLING, OWN_THREADS};

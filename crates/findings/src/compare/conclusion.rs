@@ -2,6 +2,7 @@
 
 use super::model::{ConditionPair, Losses, Lost, MetricComparison, ProbeChange};
 use crate::differences::Difference;
+use crate::one_study::OneStudy;
 use crate::probes::Refusal;
 use serde::Serialize;
 use tare_results::probe::Probe;
@@ -151,6 +152,8 @@ pub enum Note {
         first: String,
         others: Vec<String>,
         joined_by: JoinedBy,
+        /// The study that measures all of them in one session, if they differ in one key.
+        one_study: Option<OneStudy>,
     },
     /// Several sessions per side; each is one observation.
     OfSessions {

@@ -8,6 +8,7 @@ use super::pairs::{Origin, Pair, metrics_of};
 use super::verdicts::{self, as_judged, gate, judge, undetected, verdicts};
 use crate::collect::{self, ConditionTrials};
 use crate::differences::{self, Difference};
+use crate::one_study::{self, OneStudy};
 use crate::{modes, probes};
 use std::collections::BTreeSet;
 use tare_results::disturbed::by_program;
@@ -26,6 +27,7 @@ pub(super) struct Prepared {
     pub differences: Vec<Difference>,
     identical: Option<Vec<String>>,
     pub joined_by: JoinedBy,
+    one_study: Option<OneStudy>,
     pub losses: Vec<Losses>,
     one_run: bool,
 }
@@ -83,8 +85,10 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
     }
     let identical = differences::programs_of(&matched, &differences);
     let joined_by = joined_by([a.results, b.results], &matched, &differences);
+    let one_study = one_study::of([a.results, b.results], &matched);
     if !origin.together() {
-        notes.push(Note::Sessions { first: labels[0].to_owned(), others: vec![labels[1].to_owned()], joined_by });
+        let (first, others) = (labels[0].to_owned(), vec![labels[1].to_owned()]);
+        notes.push(Note::Sessions { first, others, joined_by, one_study: one_study.clone() });
     }
     notes.extend(drifted(&pairs));
     let layouts = differences.iter().find(|difference| {
@@ -95,7 +99,8 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
         first: labels[0].to_owned(),
         layouts: [difference.a.clone(), difference.b.clone()],
     }));
-    Ok(Prepared { pairs, notes, differences, identical, joined_by, losses, one_run: origin.together() })
+    let one_run = origin.together();
+    Ok(Prepared { pairs, notes, differences, identical, joined_by, one_study, losses, one_run })
 }
 
 /// The planned trials of each side that were not run.
@@ -185,6 +190,7 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
     let mut notes = Vec::new();
     let (mut judged, mut others) = (Vec::new(), Vec::new());
     let (mut losses, mut one_run, mut apart, mut joined_by) = (Vec::new(), true, Vec::new(), JoinedBy::Nothing);
+    let mut studies: Vec<Option<OneStudy>> = Vec::new();
     let runs = sides.iter().map(|(_, side)| run_of(*side)).collect::<Result<Vec<_>, _>>()?;
     let read: Vec<Read<'_>> =
         sides.iter().zip(&runs).map(|((label, side), run)| Read { side: *side, run, label }).collect();
@@ -198,6 +204,7 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
         if !found.one_run {
             apart.push((*name).to_owned());
             joined_by = joined_by.max(found.joined_by);
+            studies.push(found.one_study);
         }
         one_run &= found.one_run;
         losses.extend(found.losses);
@@ -215,7 +222,8 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
     let losses = verdicts::tested_losses(losses);
     notes.splice(0..0, failing(&losses));
     if !apart.is_empty() {
-        notes.push(Note::Sessions { first: first.label.to_owned(), others: apart, joined_by });
+        let one_study = studies.into_iter().reduce(|all, next| all?.with(next?)).flatten();
+        notes.push(Note::Sessions { first: first.label.to_owned(), others: apart, joined_by, one_study });
     }
     notes.extend(names.iter().zip(&judged).filter_map(|(name, pair)| moved(&pair.comparison, name)).next());
     notes.extend(undetected_drift(&judged, options.min_effect));

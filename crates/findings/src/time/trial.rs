@@ -15,6 +15,7 @@ use tare_results::captures::Captures;
 use tare_results::covariate::{CLIENT_HOST, CLIENT_SPUN};
 use tare_results::metric::TPS;
 use tare_results::schema::{PlannedCondition, SampleRecord, ThreadClass, ThreadRecord, TrialRecord};
+use tare_results::server::ServerRecord;
 use tare_results::server_cost::{Operation, Quantity, ServerCost};
 
 /// CPU time of other programs on the benchmark's CPUs.
@@ -276,16 +277,11 @@ impl Sums {
     }
 }
 
-/// The setting of MariaDB and MySQL that decides which threads serve the connections.
-const THREAD_HANDLING: &str = "thread_handling";
-const OWN_THREADS: &str = "one-thread-per-connection";
-
 /// Whether the threads of a pool serve the connections: then no thread belongs to one of them, and only all threads of
 /// the server together are known.
 fn has_pool(trial: &TrialRecord) -> bool {
-    let handling = trial.server.as_ref().and_then(|server| server.changed.get(THREAD_HANDLING));
     let serving = |sample: &SampleRecord| sample.threads.iter().any(|thread| thread.class == ThreadClass::Connection);
-    handling.is_some_and(|setting| setting.value != OWN_THREADS) && !trial.samples.iter().any(serving)
+    trial.server.as_ref().is_some_and(ServerRecord::has_thread_pool) && !trial.samples.iter().any(serving)
 }
 
 /// The key of a study for the number of connections.

@@ -2,6 +2,7 @@
 
 use super::suspect::Suspect;
 use crate::collect::ConditionTrials;
+use crate::one_study::{self, CAPTURE, OPTIONS, differing, factor_of, study_of};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use tare_cpuset::CpuSet;
@@ -28,7 +29,7 @@ pub enum Expected {
 /// A run of the same study with some changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Experiment {
-    /// Arguments after `tare run`, the study first.
+    /// Arguments after `tare run`, the study first; empty if the results have no file of their study.
     pub arguments: Vec<String>,
     /// The changed keys of the study with their values.
     pub changes: Vec<Change>,
@@ -71,22 +72,15 @@ impl Change {
 
     /// The factor that varies the key.
     pub fn factor(&self) -> String {
-        match self.key.strip_prefix(OPTIONS) {
-            Some(option) => factor::of_option(option),
-            None => self.key.split_once('.').map_or(self.key.as_str(), |(_, name)| name).to_owned(),
-        }
+        factor_of(&self.key)
     }
 
-    /// The value, or a placeholder for it.
+    /// The value, or a word that the user replaces.
     pub fn shown(&self) -> &str {
         self.value.as_deref().unwrap_or("HOST")
     }
 }
 
-const OPTIONS: &str = "engine.options.";
-const CAPTURE: &str = "capture.";
-/// Sections of a study that say what is recorded and how often, and not what is measured.
-const UNMEASURED: [&str; 2] = [CAPTURE, "sampling."];
 /// Statements and scripts of the user's own.
 const OWN: [&str; 2] = ["workload.statements", "workload.script"];
 const RUNNING: [&str; 2] = ["engine.socket", "engine.host"];
@@ -115,7 +109,7 @@ const THP_FOUND: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 pub(super) fn experiment(suspect: &Suspect, [known, faster]: &[Known<'_, '_>; 2]) -> Experiment {
     let (changes, expected) = known.changes(suspect);
     let set = changes.iter().flat_map(|change| known.set(change));
-    let arguments = std::iter::once(known.study()).chain(set).collect();
+    let arguments = study_of(known.results).map_or_else(Vec::new, |study| std::iter::once(study).chain(set).collect());
     let estimated_s = known.estimated_s(known.part_of_the_plan(&changes));
     let same = changes.iter().all(|change| known.has_already(change))
         || known.becomes(faster, &changes)
@@ -123,24 +117,15 @@ pub(super) fn experiment(suspect: &Suspect, [known, faster]: &[Known<'_, '_>; 2]
     Experiment { arguments, changes, same, expected, estimated_s }
 }
 
-/// The study of two conditions of one run; of two runs, that of the first with the key in which the two differ as a
-/// factor. None if they differ in no key, or in several.
+/// The study of two conditions of one run; of two runs, the one study for both. None if there is no such study.
 pub(super) fn again([one, other]: [&Known<'_, '_>; 2], one_run: bool) -> Option<Again> {
-    let study = one.study();
     if one_run {
-        return Some(Again { arguments: vec![study], estimated_s: one.estimated_s(1.0) });
+        return Some(Again { arguments: vec![study_of(one.results)?], estimated_s: one.estimated_s(1.0) });
     }
-    let measured = |key: &&String| !UNMEASURED.iter().any(|section| key.starts_with(section));
-    let keys: Vec<&String> = one.differing(other).into_iter().filter(measured).collect();
-    let [key] = keys.as_slice() else { return None };
-    let [own, others] = [one, other].map(|side| side.setting(key).map(ToString::to_string));
-    // A list of levels is separated by commas.
-    let levels = own.zip(others).filter(|(own, others)| !own.contains(',') && !others.contains(','));
-    let (own, others) = levels?;
-    let change = Change::to(key, &others);
-    let set = format!("factors.{}={own},{others}", change.factor());
+    let both = one_study::of([one.results, other.results], &[(one.side, other.side)])?;
+    let change = Change { key: both.key.clone(), value: None };
     let part = one.factor_of(&change).map_or(BOTH, |_| one.part_of_the_plan(std::slice::from_ref(&change)));
-    Some(Again { arguments: vec![study, "--set".to_owned(), set], estimated_s: one.estimated_s(part) })
+    Some(Again { arguments: both.arguments(), estimated_s: one.estimated_s(part) })
 }
 
 /// What is known of a condition: its trials, and the results with its settings.
@@ -177,25 +162,10 @@ impl Known<'_, '_> {
 
     /// Whether the other condition differs in no other key than these, and has these values.
     fn becomes(&self, other: &Self, changes: &[Change]) -> bool {
-        let are_planned = self.planned().next().is_some() && other.planned().next().is_some();
-        are_planned
-            && self.differing(other).into_iter().all(|key| changes.iter().any(|change| change.key == *key))
+        let (Some(own), Some(others)) = (self.planned().next(), other.planned().next()) else { return false };
+        let keys = differing(&own.settings, &others.settings);
+        keys.into_iter().all(|key| changes.iter().any(|change| change.key == *key))
             && changes.iter().all(|change| other.has_already(change))
-    }
-
-    /// The keys with another value in the other condition.
-    fn differing<'k>(&'k self, other: &'k Self) -> BTreeSet<&'k String> {
-        let keys = |known: &'k Self| known.planned().flat_map(|planned| planned.settings.keys());
-        keys(self).chain(keys(other)).filter(|key| self.setting(key) != other.setting(key)).collect()
-    }
-
-    /// The file of the study, if the results have one.
-    fn study(&self) -> String {
-        let results = self.results;
-        match results.study_toml.is_some() && results.path.is_dir() {
-            true => results.path.join("study.toml").display().to_string(),
-            false => "STUDY".to_owned(),
-        }
     }
 
     /// The estimated time of a part of the plan, in whole seconds.

@@ -4,7 +4,7 @@ use crate::made_up::differ;
 use crate::suspects::{changes, found, plan};
 use crate::time::two_sides;
 use serde_json::{Value, json};
-use tare_findings::compare::Side;
+use tare_findings::compare::{Note, Options, Side, compare_many};
 use tare_findings::why::{Expected, Suspect, Trial, experiments, why};
 use tare_results::Results;
 use tare_results::captures::LockShare;
@@ -89,6 +89,22 @@ fn two_runs_are_measured_again_with_the_key_in_which_they_differ_as_a_factor() {
     assert_eq!(builds.estimated_s, Some(1200), "two conditions for one");
     let option = again(json!({"engine.options.work_mem": "4MB"}), json!({"engine.options.work_mem": "1GB"})).unwrap();
     assert_eq!(option.arguments[2], "factors.option.work_mem=4MB,1GB");
+    // `tare compare` names the same study, and one for three sides; none without the file of a study.
+    let named = |sides: &[&Results]| {
+        let sides: Vec<_> = sides.iter().map(|results| ("s".to_owned(), Side { results, condition: None })).collect();
+        let notes = compare_many(&sides, &Options::default()).unwrap().notes;
+        let one_study = notes.into_iter().find_map(|note| match note {
+            Note::Sessions { one_study, .. } => Some(one_study),
+            _ => None,
+        });
+        one_study.flatten().map(|study| study.arguments())
+    };
+    let [a, b, c] = ["/a", "/b", "/c"].map(|binary| run(&json!({"engine.binary": binary})));
+    assert_eq!(named(&[&a, &b]), Some(builds.arguments));
+    assert_eq!(named(&[&a, &b, &c]).unwrap()[2], "factors.binary=/a,/b,/c");
+    let other = run(&json!({"engine.binary": "/a", "workload.rows": 7}));
+    assert_eq!(named(&[&a, &b, &other]), None);
+    assert_eq!(named(&[&Results { study_toml: None, ..run(&json!({"engine.binary": "/a"})) }, &b]), None);
     for (a, b) in [
         (json!({"workload.rows": 1}), json!({"workload.rows": 1})),
         (json!({"workload.rows": 1, "engine.binary": "/a"}), json!({"workload.rows": 2, "engine.binary": "/b"})),

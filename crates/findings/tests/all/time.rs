@@ -197,7 +197,14 @@ fn the_threads_of_a_pool_are_the_servers_part_together() {
         of(&record)
     };
     assert_eq!(with("one-thread-per-connection").0, [0.0, 0.0, 0.0, 750.0]);
-    assert_eq!(with("pool-of-threads"), ([300.0, 100.0, 50.0, 300.0], 0.0, false, true));
+    let of_pool = ([300.0, 100.0, 50.0, 300.0], 0.0, false, true);
+    assert_eq!(with("pool-of-threads"), of_pool, "an older record");
+    // The engine's word counts, whatever its settings are called.
+    let mut said = |thread_pool| {
+        record.server = Some(ServerRecord { thread_pool, ..record.server.take().unwrap() });
+        of(&record)
+    };
+    assert_eq!((said(Some(false)).0, said(Some(true))), ([0.0, 0.0, 0.0, 750.0], of_pool));
 }
 
 #[test]

@@ -172,7 +172,7 @@ pub(super) fn tables(page: &Page<'_>) -> Option<Markup> {
             ])))
             @for capture in captures.iter().take(CONDITIONS) { (of_condition(capture)) }
             @if captures.len() > CONDITIONS {
-                p.note { (captures.len() - CONDITIONS) " more conditions: tare show --json" }
+                p.note { (captures.len() - CONDITIONS) " more conditions are in the JSON of tare show" }
             }
         }
     })
@@ -230,7 +230,7 @@ pub(super) fn waits(page: &Page<'_>) -> Option<Markup> {
                     }
                 }
             }
-            @if with.len() > CONDITIONS { p.note { (with.len() - CONDITIONS) " more conditions: tare show --json" } }
+            @if with.len() > CONDITIONS { p.note { (with.len() - CONDITIONS) " more conditions are in the JSON of tare show" } }
         }
     })
 }

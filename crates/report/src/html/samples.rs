@@ -41,7 +41,7 @@ pub(super) fn latencies(page: &Page<'_>) -> Option<Markup> {
         @for part in others.iter().take(PARTS) {
             details { summary { (part) } (of_part(page, part)) }
         }
-        @if left_out > 0 { p.note { (left_out) " more are in tare show --json." } }
+        @if left_out > 0 { p.note { (left_out) " more are in the JSON of tare show." } }
     })
 }
 
@@ -68,7 +68,7 @@ fn of_part(page: &Page<'_>, part: &str) -> Markup {
             figure { figcaption { (label) } (either(&label, &wide, &slim)) }
         }
         (percentiles(&format!("Percentiles of the latency of {part}"), page, drawn))
-        @if left_out > 0 { p.note { (count(left_out, "more condition")) " are in tare show --json." } }
+        @if left_out > 0 { p.note { (count(left_out, "more condition")) " are in the JSON of tare show." } }
     }
 }
 
@@ -202,7 +202,7 @@ fn difference(page: &Page<'_>) -> Option<Markup> {
         p.note { (caption) }
         (drawn("From A to B", None, &tables::waterfall(&found)))
         @if !found.causes.is_empty() {
-            p.note { "Suspects, the largest first; they may overlap. tare why A B prints the experiment that would \
+            p.note { "Suspects, the largest first; they may overlap. tare why prints the experiment that would \
                       decide, if there is one." }
             ul { @for cause in suspects::listed(&found) {
                 li { (suspects::suspect(&cause.suspect)) ": " (suspects::evidence(cause)) }

@@ -94,7 +94,7 @@ pub(super) fn all_metrics(page: &Page<'_>) -> Markup {
                     } } }
                 }
             } }))
-            @if names.len() > shown { p.note { "The remaining " (names.len() - shown) " metrics: tare show --json" } }
+            @if names.len() > shown { p.note { "The remaining " (names.len() - shown) " metrics are in the JSON of tare show" } }
         }
     }
 }

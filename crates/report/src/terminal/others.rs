@@ -34,7 +34,7 @@ pub(super) fn others(summary: &Summary, style: Style) -> Option<String> {
     if !style.all {
         keep_few(&mut names, headline, &conditions);
         if names.is_empty() || conditions.len() > FEW {
-            let more = format!("{} of each condition: tare show RESULTS --all", count(all, "other metric"));
+            let more = format!("{} of each condition, which tare show lists with --all", count(all, "other metric"));
             return Some(wrap(style, "", "  ", &more));
         }
     }
@@ -75,7 +75,7 @@ fn head(names: &[&str], conditions: &[&ConditionSummary], [left_out, details]: [
         if shown().all(known) { "" } else { "; ±? where that is more than the mean: not known from so few trials" };
     let of_modes =
         if shown().all(MetricSummary::has_mean) { "" } else { "; a range where the mean describes no trial" };
-    let more = [(left_out, "with tare show RESULTS --all"), (details, "in the report and with --json")];
+    let more = [(left_out, "in tare show with --all"), (details, "in the report and with --json")];
     let more = more.into_iter().filter(|(n, _)| *n > 0).map(|(n, place)| format!("; {n} more {place}"));
     let head = format!("other metrics, means over trials (± half of the 95% interval{unknown}{of_modes})");
     std::iter::once(head).chain(more).collect()

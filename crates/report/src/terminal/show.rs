@@ -18,6 +18,7 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
         std::mem::swap(&mut first, &mut last);
     }
     parts.extend(first);
+    parts.extend(scaling::load_steps(summary, style));
     parts.extend(conditions::headline(summary, style));
     parts.extend(conditions::grids(summary, style));
     let further: String = screen.further.iter().map(|sentence| paragraph(style, sentence)).collect();
@@ -35,7 +36,6 @@ pub fn show(results: &Results, summary: &Summary, style: Style) -> String {
         summary.distance.iter().map(|found| wrap(style, "", "  ", &plain(&words::distance(found)))).collect();
     parts.extend((!distance.is_empty()).then_some(distance));
     parts.extend(scaling::counters(summary, style));
-    parts.extend(scaling::load_steps(summary, style));
     parts.extend(spread::spread(summary, style));
     parts.extend(spread::sources(summary, style));
     parts.extend(spread::probes(summary, style));

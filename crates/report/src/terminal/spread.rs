@@ -44,7 +44,11 @@ pub(super) fn spread(summary: &Summary, style: Style) -> Option<String> {
 
 /// A line with the number of rows that a long table does not show; empty if it shows all.
 pub(super) fn left_out(rows: usize) -> String {
-    if rows == 0 { String::new() } else { format!("  ... {rows} rows between them: tare show RESULTS --all\n") }
+    if rows == 0 {
+        String::new()
+    } else {
+        format!("  ... {rows} rows between them, which tare show lists with --all\n")
+    }
 }
 
 /// Every factor as a source of the variance between trials.

@@ -1,7 +1,8 @@
 //! The answer: its first sentence, and below it intervals, exceptions, and conditions that are not distinguishable.
 
 use super::find;
-use super::headline::{divides, headline};
+use super::headline::{divides, headline, of_all};
+use super::load_steps;
 use super::terms::{at, interval_of_ratio, modes, negative_scaling, query};
 use crate::figures::{Scale, times};
 use serde::Serialize;
@@ -157,10 +158,14 @@ const LISTED_STEPS: usize = 3;
 pub(super) fn details(verdict: &Verdict) -> Vec<String> {
     match verdict {
         Verdict::Untested(why) => nothing_tested(why),
-        Verdict::Moved { rest, tested, .. } => moved(rest, tested.count).into_iter().collect(),
-        Verdict::Ranked { ranking, range, fewest_trials, tested, .. } => {
+        Verdict::Moved { rest, tested, alone, .. } => {
+            let rest = moved(rest, tested.count);
+            by_steps(verdict).or_else(|| single_ones(alone)).into_iter().chain(rest).collect()
+        }
+        Verdict::Ranked { ranking, range, fewest_trials, tested, alone, .. } => {
             let means = range.as_ref().and_then(|range| means(range, ranking, *tested));
-            [ranked(ranking, *tested), means, few(*fewest_trials)].into_iter().flatten().collect()
+            let steps = by_steps(verdict).or_else(|| single_ones(alone));
+            [ranked(ranking, *tested), means, few(*fewest_trials)].into_iter().chain([steps]).flatten().collect()
         }
         Verdict::NotRanked { fewest_trials, alone, .. } => {
             single_ones(alone).into_iter().chain(few(*fewest_trials)).collect()
@@ -182,6 +187,11 @@ pub(super) fn details(verdict: &Verdict) -> Vec<String> {
             shown.map(|own| format!("{}: {}", own.load, headline(&own.verdict))).collect()
         }
     }
+}
+
+/// The average over all steps, if the first sentence names those that move.
+fn by_steps(verdict: &Verdict) -> Option<String> {
+    load_steps::moved(verdict).map(|_| of_all(verdict))
 }
 
 fn nothing_tested(why: &Untested) -> Vec<String> {

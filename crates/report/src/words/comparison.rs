@@ -1,12 +1,13 @@
 //! Sentences on a comparison.
 
 use super::find::shown_interval;
-use super::terms::{first_that_fits, interval_of_change, phrase};
+use super::terms::{first_that_fits, interval_of_change, phrase, run_of};
 use super::trials;
 use crate::figures::{Scale, change, changes_of};
 use tare_findings::compare::{
     AgainstFirst, Change, Comparison, JoinedBy, Losses, Lost, ManyComparison, MetricComparison, Note, Sessions, Verdict,
 };
+use tare_findings::one_study::OneStudy;
 use tare_findings::probes::Refusal;
 use tare_results::server::LowOptimisation;
 use tare_stats::Interval;
@@ -145,7 +146,7 @@ pub(crate) fn in_one_study(notes: &[Note]) -> Option<String> {
         Note::Sessions { joined_by, .. } | Note::OfSessions { joined_by, .. } => Some(*joined_by),
         _ => None,
     })?;
-    let by = factor(joined_by).map_or_else(String::new, |factor| format!(" ({factor} = [\"A\", \"B\"])"));
+    let by = factor(joined_by).map_or_else(String::new, |factor| format!(" ({factor})"));
     (joined_by != JoinedBy::Nothing).then(|| format!("both in one study, block by block{by}"))
 }
 
@@ -164,11 +165,12 @@ fn not_run(side: &str, missing: usize, planned: usize) -> String {
 }
 
 /// What to do about sides of different sessions.
-fn in_one_session(joined_by: JoinedBy) -> Option<String> {
-    let how = match (joined_by, factor(joined_by)) {
-        (JoinedBy::Nothing, _) => return None,
-        (_, Some(factor)) => format!(": tare run STUDY --set {factor}=A,B"),
-        (_, None) => ", with what differs as a factor of one study".to_owned(),
+fn in_one_session(joined_by: JoinedBy, one_study: Option<&OneStudy>) -> Option<String> {
+    let how = match (joined_by, one_study, factor(joined_by)) {
+        (JoinedBy::Nothing, ..) => return None,
+        (_, Some(both), _) => format!(": {}", run_of(&both.arguments())),
+        (_, None, Some(factor)) => format!(", with {factor} in one study"),
+        (_, None, None) => ", with what differs as a factor of one study".to_owned(),
     };
     Some(format!("measure both in one session, block by block{how}"))
 }
@@ -204,14 +206,14 @@ pub(crate) fn note(found: &Note) -> String {
         Note::Lost { side, condition, lost } => format!("{side}, {condition}: {}", lost_trials(lost)),
         Note::Unfinished { side, missing, planned } => not_run(side, *missing, *planned),
         Note::FailsMore(losses) => fails_more_by_test(losses),
-        Note::Sessions { first, others, joined_by } => format!(
+        Note::Sessions { first, others, joined_by, one_study } => format!(
             "{} not measured in one session with {first}: differences between sessions are part of the ratios, and no \
              interval covers them{}",
             match others.as_slice() {
                 [one] => format!("{one} was"),
                 several => format!("{} were", list(several)),
             },
-            in_one_session(*joined_by).map_or_else(String::new, |advice| format!("; {advice}"))
+            in_one_session(*joined_by, one_study.as_ref()).map_or_else(String::new, |advice| format!("; {advice}"))
         ),
         Note::OfSessions { of, .. } => of_sessions(of),
         Note::NodeLayouts { side, first, layouts: [one, other] } => format!(

@@ -1,7 +1,9 @@
 //! The first sentence: at most 25 words, without the intervals, exceptions and ties, which follow below it.
 
-use super::terms::{first_that_fits, interval_of_change, interval_of_ratio, joined, measured, phrase, small_change};
-use super::{by_load, find, not_shown};
+use super::terms::{
+    first_that_fits, interval_of_change, interval_of_ratio, joined, level_of, measured, phrase, small_change,
+};
+use super::{by_load, find, load_steps, not_shown};
 use crate::figures::{Scale, divide_as_printed, figure, times};
 use tare_findings::factors::number_of;
 use tare_findings::load_steps::StepMean;
@@ -15,6 +17,11 @@ use tare_text::{count, percent, was};
 const RATE: &str = "1/s";
 
 pub(super) fn headline(verdict: &Verdict) -> String {
+    load_steps::moved(verdict).unwrap_or_else(|| of_all(verdict))
+}
+
+/// The first sentence, of all metrics together.
+pub(super) fn of_all(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Untested(why) => nothing_tested(why),
         Verdict::Moved { what, first, rest, .. } => {
@@ -267,15 +274,6 @@ fn interval(ci: Option<Interval>) -> String {
     ci.map_or_else(String::new, |ci| format!(", {}", interval_of_ratio(ci)))
 }
 
-/// The name of a condition, or only its level if one factor distinguishes it and the level is a word.
-fn level_of<'n>(name: &'n str, factors: &[String]) -> &'n str {
-    let [factor] = factors else { return name };
-    let of = |text: &'n str| text.strip_prefix(factor.as_str()).and_then(|rest| rest.strip_prefix('='));
-    // Words that all conditions share precede or follow the level.
-    let level = of(name).or_else(|| name.split(' ').find_map(of));
-    level.filter(|level| !level.contains(' ') && level.starts_with(char::is_alphabetic)).unwrap_or(name)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -304,7 +302,13 @@ mod tests {
         let what = || Measured { metric: "tps".to_owned(), metrics: 1, steps: None };
         let moved = |rest: &[&str]| {
             let rest = rest.iter().map(|factor| effect(factor, "c", 1.5)).collect();
-            headline(&Verdict::Moved { what: what(), first: effect("placement", "b", 2.0), rest, tested: tested(5, 5) })
+            headline(&Verdict::Moved {
+                what: what(),
+                first: effect("placement", "b", 2.0),
+                rest,
+                tested: tested(5, 5),
+                alone: Vec::new(),
+            })
         };
         assert_eq!(moved(&["placement"]), "placement=b moved throughput 2.0x (b against a).");
         assert!(moved(&["placement", "memory"]).ends_with("; 1 other factor moved it too."));
@@ -350,7 +354,8 @@ mod tests {
             let what = Measured { metric: name("tps"), metrics: 1, steps: None };
             let (factors, tested) = (vec![name("build")], tested(1, 1));
             let by = Some(name("build"));
-            headline(&Verdict::Ranked { what, factors, by, ranking, range: None, fewest_trials: 9, tested })
+            let (range, alone) = (None, Vec::new());
+            headline(&Verdict::Ranked { what, factors, by, ranking, range, fewest_trials: 9, tested, alone })
         };
         assert_eq!(
             message(ranking(0.971, 0.968, 0.974)),
@@ -422,6 +427,7 @@ mod tests {
                 range,
                 fewest_trials: 9,
                 tested: tested(3, 3),
+                alone: Vec::new(),
             })
         };
         let of_levels = |ranking: Ranked| {

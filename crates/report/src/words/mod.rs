@@ -15,6 +15,7 @@ mod first_screen;
 mod further;
 mod headline;
 mod history;
+mod load_steps;
 mod machines;
 mod not_shown;
 pub(crate) mod paste;

@@ -7,7 +7,9 @@ use crate::figures::{change, changes_of, times};
 use tare_findings::captures::{GrowthRanking, Profiled};
 use tare_findings::scaling::{Scaling, Step};
 use tare_findings::summary::Summary;
-use tare_findings::why::{Cause, Change, Expected, Proof, ProofVerdict, SUSPECTS_SHOWN, Suspect, Trial, Why};
+use tare_findings::why::{
+    Cause, Change, Expected, Experiment, Proof, ProofVerdict, SUSPECTS_SHOWN, Suspect, Trial, Why,
+};
 use tare_text::{count, decimal, list, percent};
 
 /// Smaller times would be printed as 0, because microseconds have one decimal.
@@ -67,9 +69,21 @@ pub(crate) fn evidence(cause: &Cause) -> String {
     format!("{sign}{} µs{share}{counts}, {verdict}", decimal(cause.us.abs(), 1))
 }
 
-/// The command that would decide about a suspect.
-pub(crate) fn command(cause: &Cause) -> String {
-    run_of(&cause.prove.arguments)
+/// The command that would decide about a suspect; none without a study for it.
+pub(crate) fn command(cause: &Cause) -> Option<String> {
+    command_of(&cause.prove)
+}
+
+fn command_of(experiment: &Experiment) -> Option<String> {
+    (!experiment.arguments.is_empty()).then(|| run_of(&experiment.arguments))
+}
+
+/// What the user has to put into a command; empty if nothing.
+fn put_in(experiment: &Experiment) -> &'static str {
+    match experiment.changes.iter().all(|change| change.value.is_some()) {
+        true => "",
+        false => ", with the name of another machine, which ssh reaches, for HOST",
+    }
 }
 
 /// The expected result of that command.
@@ -87,7 +101,7 @@ fn expected(cause: &Cause) -> &'static str {
         (_, Expected::OwnPart) => "if so, the slower of the two gets faster, and of its waits only this one falls",
         (_, Expected::Faster) => "if so, the slower of the two gets faster and the difference shrinks",
         (Suspect::Unnamed | Suspect::Pauses, Expected::Named) if !records("waits") && records("wakes") => {
-            "then tare why RESULTS names the threads that end them"
+            "then tare why names the threads that end them"
         }
         (Suspect::Unnamed | Suspect::Pauses, Expected::Named) => "then tare why names the waits and the functions",
         (_, Expected::Named) => "then tare why names the functions that cause it",
@@ -107,15 +121,16 @@ pub fn decides(found: &Why) -> NextStep {
     if !found.own().shown {
         return more_trials(found, "To decide about a difference");
     }
-    if let Some(first) = worth(found).find(|cause| !cause.prove.same) {
-        let minutes = minutes(first.prove.estimated_s, 1);
-        let sentence = format!("To decide about {}{minutes}; {}:", suspect(&first.suspect), expected(first));
-        return NextStep { sentence, command: Some(command(first)) };
+    let first = worth(found).filter(|cause| !cause.prove.same).find_map(|cause| Some((cause, command(cause)?)));
+    if let Some((first, command)) = first {
+        let (minutes, put_in) = (minutes(first.prove.estimated_s, 1), put_in(&first.prove));
+        let sentence = format!("To decide about {}{minutes}{put_in}; {}:", suspect(&first.suspect), expected(first));
+        return NextStep { sentence, command: Some(command) };
     }
-    if !found.captures.same {
+    if let Some(command) = command_of(&found.captures).filter(|_| !found.captures.same) {
         let minutes = minutes(found.captures.estimated_s, 1);
         let sentence = format!("To name more of the difference, record what was not{minutes}:");
-        return NextStep { sentence, command: Some(run_of(&found.captures.arguments)) };
+        return NextStep { sentence, command: Some(command) };
     }
     if !worth(found).any(|cause| cause.shown) {
         return more_trials(found, "No experiment is known. To show what differs");
@@ -143,8 +158,8 @@ fn more_trials(found: &Why, to: &str) -> NextStep {
         },
         None => NextStep {
             sentence: format!(
-                "No command is known that would decide: the two runs differ in no key of their studies, or in several. \
-                 A study with both as conditions and {words} as many trials would."
+                "No command is known that would decide. A study with both as conditions and {words} as many trials \
+                 would."
             ),
             command: None,
         },
@@ -157,13 +172,10 @@ fn minutes(estimated_s: Option<u32>, times: u32) -> String {
     s.map_or_else(String::new, |s| format!(", in about {} min", s.div_ceil(60).max(1)))
 }
 
-/// What `tare why` offers where `--prove` has no experiment.
-pub fn without_experiment(found: &Why) -> String {
+/// The same in one line.
+pub fn what_decides(found: &Why) -> String {
     let NextStep { sentence, command } = decides(found);
-    match command {
-        Some(_) => "tare why A B, without --prove, prints the command that would decide".to_owned(),
-        None => sentence,
-    }
+    command.map_or(sentence.clone(), |command| format!("{sentence} {command}"))
 }
 
 /// The suspects that are listed: the largest, without those that round to 0.

@@ -246,6 +246,15 @@ pub fn grouped<'t>(texts: impl Iterator<Item = Option<&'t str>>) -> Vec<(Vec<usi
     groups
 }
 
+/// The name of a condition, or only its level if one factor distinguishes it and the level is a word.
+pub(super) fn level_of<'n>(name: &'n str, factors: &[String]) -> &'n str {
+    let [factor] = factors else { return name };
+    let of = |text: &'n str| text.strip_prefix(factor.as_str()).and_then(|rest| rest.strip_prefix('='));
+    // Words that all conditions share precede or follow the level.
+    let level = of(name).or_else(|| name.split(' ').find_map(of));
+    level.filter(|level| !level.contains(' ') && level.starts_with(char::is_alphabetic)).unwrap_or(name)
+}
+
 /// "13.0 or 65.4 k/s", on one scale: three digits, or as many more as are needed until the first and the last differ.
 pub(super) fn joined(means: &[f64], word: &str, unit: &str) -> String {
     let largest = means.iter().map(|mean| mean.abs()).fold(0.0, f64::max);

@@ -11,6 +11,7 @@ use tare_findings::summary::Summary;
 use tare_results::metric::TPS;
 use tare_results::pairs::{Stop, clients_differ};
 use tare_results::schema::{Outcome, Plan, TrialRecord};
+use tare_results::store::STUDY;
 use tare_results::{Results, steps};
 use tare_text::{count, list, percent, was};
 
@@ -170,7 +171,7 @@ fn missing_words(summary: &Summary, results: &Results) -> Option<String> {
     let advice = match results.open_shards.as_slice() {
         _ if results.plan.as_ref().is_some_and(Plan::goes_in_rounds) => of_rounds(summary, results, &path),
         _ if collect::is_out_of_attempts(results) => {
-            let study = tare_text::quoted(&results.path.join("study.toml").display().to_string());
+            let study = tare_text::quoted(&results.path.join(STUDY).display().to_string());
             format!("no attempt is left; for more, raise `attempts` in {study}, then: tare run --resume {path}")
         }
         [] => format!("`tare run --resume {path}` completes them"),

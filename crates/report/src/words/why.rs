@@ -217,7 +217,7 @@ fn in_one_session(found: &Why) -> String {
         return String::new();
     }
     let both = found.again.as_ref().map_or_else(String::new, |again| format!(": {}", run_of(&again.arguments)));
-    format!("; measure both in one session, block by block{both}, or in pairs: tare ab --a SIDE --b SIDE")
+    format!("; measure both in one session, block by block{both}, or in pairs, with tare ab")
 }
 
 /// The first few differences between two machines or servers.
@@ -227,7 +227,7 @@ fn apart(found: &[Difference]) -> String {
         false => format!("{} ({} and {})", one.what, value(&one.a), value(&one.b)),
     };
     let named: Vec<String> = found.iter().take(APART).map(words).collect();
-    let others = if found.len() > APART { "; tare compare A B lists all" } else { "" };
+    let others = if found.len() > APART { "; tare compare lists all" } else { "" };
     if named.is_empty() { String::new() } else { format!(", here {}{others}", list(&named)) }
 }
 

@@ -363,20 +363,5 @@ fn command(usage: Option<&str>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn help_examples_fit_a_terminal_of_80_columns() {
-        fn judge(command: &clap::Command) -> usize {
-            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
-            let examples = help.lines().filter(|line| line.starts_with("  tare ") || line.starts_with("      --"));
-            // clap wraps longer paragraphs; line breaks within them would stay.
-            let broken = help.lines().find(|line| line.chars().count() > 80 && !line.ends_with('.'));
-            assert_eq!(broken, None);
-            examples.inspect(|line| assert!(line.chars().count() <= 80, "{line}")).count()
-                + command.get_subcommands().map(judge).sum::<usize>()
-        }
-        assert!(judge(&shown()) > 30);
-    }
-}
+#[path = "args_tests.rs"]
+mod tests;

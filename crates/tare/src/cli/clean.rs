@@ -144,7 +144,7 @@ fn text(listed: &CleanJson, cache: &Path) -> String {
         text.push_str(&format!("results: {:>11} {verb}  {}\n", mib(used.bytes), used.path.display()));
     }
     if listed.results.iter().any(|used| !used.to_remove) {
-        text.push_str("results are removed only if named: tare clean RESULTS\n");
+        text.push_str("results are removed only if tare clean gets their names\n");
     }
     text
 }

@@ -123,8 +123,8 @@ impl From<DirectoryError> for Problem {
             ),
             DirectoryError::NotEmpty(_) => (
                 Exit::Usage,
-                "choose another --out, or resume what is there: tare run --resume DIR (if ab, find, bisect or \
-                 reproduce began it, that command with --resume DIR)",
+                "choose another --out, or resume what is there with tare run --resume (if ab, find, bisect or reproduce \
+                 began it, with --resume of that command)",
             ),
             DirectoryError::WouldLose { .. } => {
                 (Exit::Usage, "name every folder that the earlier merge was made of, or choose another --out")
@@ -198,8 +198,8 @@ const DENIED: &str = "grant the account the rights to it, or name another databa
 const TOO_MANY: &str = "raise the server's limit of connections, or lower --threads (in a study: workload.threads)";
 const NO_THREAD: &str = "raise what limits the server's threads: TasksMax= of its unit, pids.max of its control group, \
                          ulimit -u of its user, kernel.threads-max";
-const EMBEDDED: &str = "tare load needs a running server, and SQLite has none: tare run --engine sqlite starts \
-                        one of its own";
+const EMBEDDED: &str = "tare load needs a running server, and SQLite has none: `tare run --engine sqlite` \
+                        starts one of its own";
 
 fn is_read_only(error: &EngineError) -> bool {
     matches!(error, EngineError::Io { source, .. } if source.kind() == ErrorKind::ReadOnlyFilesystem)
@@ -299,7 +299,7 @@ impl From<TaskError> for Problem {
 impl From<OtherMachine> for Problem {
     fn from(e: OtherMachine) -> Self {
         Self::new(Exit::Machine, e.to_string())
-            .advice("resume it on the machine as it was, or begin a new run here: tare run DIR/study.toml")
+            .advice("resume it on the machine as it was, or begin a new run here with the study.toml in its folder")
     }
 }
 

@@ -142,7 +142,7 @@ impl Resolves {
     fn words(&self) -> String {
         format!(
             "Here a difference of {} needs about {} of each side, {} in all with trials of a second: a fixed amount of \
-             work varied by {}. A server varies by more: tare ab shows while it runs how many are left.",
+             work varied by {}. A server varies by more; tare ab shows while it runs how many are left.",
             percent(self.difference),
             count(usize::try_from(self.trials).unwrap_or(usize::MAX), "trial"),
             output::duration(self.seconds),

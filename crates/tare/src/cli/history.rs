@@ -209,7 +209,7 @@ fn expanded(named: &[PathBuf]) -> Result<Vec<PathBuf>, Problem> {
         if inside.is_empty() {
             return Err(Problem::new(Exit::Usage, "this folder contains no results")
                 .at(path.display().to_string())
-                .expected("results directories as `tare run --out DIR` writes them, or CSV files")
+                .expected("results directories as `tare run` writes them, or CSV files")
                 .advice(nearest_results(path)));
         }
         inside.sort();
@@ -327,7 +327,7 @@ fn not_kept(path: &Path, error: &dyn Display) -> Problem {
 
 fn malformed(error: &KeptError) -> Problem {
     let problem =
-        Problem::new(Exit::Usage, error.to_string()).expected("a line that `tare history --keep FILE` has written");
+        Problem::new(Exit::Usage, error.to_string()).expected("a line that tare history has written with --keep");
     match error {
         KeptError::OtherVersion(_) => problem.advice("read it with the version of tare that wrote it"),
         // Written by a later version that has other kinds of facts.

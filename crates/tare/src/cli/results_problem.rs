@@ -80,7 +80,7 @@ impl From<ReadError> for Problem {
                 });
                 Self::new(Exit::Usage, "this is not a results directory")
                     .at(path.display().to_string())
-                    .expected("a directory with plan.json and trials.jsonl, as `tare run --out DIR` writes it")
+                    .expected("a directory with plan.json and trials.jsonl, as `tare run` writes it")
                     .advice(pairs.or_else(|| one_inside(&path)).unwrap_or_else(|| nearest_results(&path)))
             }
             ReadError::NoPlan { .. } => problem
@@ -88,7 +88,7 @@ impl From<ReadError> for Problem {
                 .advice("restore it from a copy, or move this folder out of the study to continue without its trials"),
             ReadError::OtherStudy { .. } => problem
                 .expected("parts of one study, cut by `tare shard` or run with the same study file and seed")
-                .advice("compare results of different studies with: tare compare A B"),
+                .advice("compare results of different studies with tare compare"),
             ReadError::NewerSchema { path, found, known } => Self::new(
                 Exit::Usage,
                 format!("these results have schema {found}, which this version of tare cannot read"),

@@ -195,11 +195,11 @@ fn run_shard(path: &Path, index: &str, args: &RunArgs) -> Result<Exit, Problem> 
     let sharded = Sharded::open(path, trust::whose(args.execution.trust))?.ok_or_else(|| {
         Problem::new(Exit::Usage, "this folder has no shards of a study")
             .at(path.display().to_string())
-            .advice("make one with: tare shard STUDY --into N --out DIR")
+            .advice("tare shard makes one of a study")
     })?;
     let index = index.parse().map_err(|_| {
         Problem::new(Exit::Usage, format!("{index:?} is not the number of a shard"))
-            .expected("its number: tare run --shard DIR INDEX")
+            .expected(format!("its number, for example: tare run --shard {} 0", quoted_path(path)))
     })?;
     let requested = interrupt::stop()?.requested;
     let Some(_host) = unless_interrupted(super::execution::take_host_in_turn(requested))? else {

@@ -47,6 +47,13 @@ pub(crate) struct ShardArgs {
     cut: Cut,
 }
 
+/// The command that makes results of these shards, next to them.
+pub(super) fn merge(shards: &Path) -> String {
+    let mut out = shards.as_os_str().to_owned();
+    out.push("-merged");
+    format!("tare merge {} --out {}", quoted_path(shards), quoted_path(Path::new(&out)))
+}
+
 /// Creates the directory that the machines share, and prints how to go on.
 pub(crate) fn run(args: &ShardArgs) -> Result<Exit, Problem> {
     let (sharded, each_s) = cut(&args.cut, args.into)?;
@@ -54,11 +61,12 @@ pub(crate) fn run(args: &ShardArgs) -> Result<Exit, Problem> {
     note(&format!(
         "{} in {path}: {} in all, about {} for each shard. On each machine, with the same program:\n  tare run --shard {path} 0    \
          (to {})\nprogress, and the results so far:\n  tare show {path}\nto merge all shards into one results \
-         directory:\n  tare merge {path} --out RESULTS",
+         directory:\n  {}",
         tare_text::count(count, "shard"),
         tare_text::count(sharded.plan().trials.len(), "trial"),
         duration(each_s),
-        count - 1
+        count - 1,
+        merge(sharded.path())
     ));
     Ok(Exit::Done)
 }

@@ -51,7 +51,8 @@ pub(crate) fn run(args: &SlurmArgs) -> Result<Exit, Problem> {
     } else {
         note(&format!("submit it with:\n  sbatch {}", quoted_path(&script)));
     }
-    note(&format!("progress:\n  tare show {shown}\nwhen all have ended:\n  tare merge {shown} --out RESULTS"));
+    let merge = super::shard::merge(&folder);
+    note(&format!("progress:\n  tare show {shown}\nwhen all have ended:\n  {merge}"));
     Ok(Exit::Done)
 }
 

@@ -226,7 +226,7 @@ fn engine_lines(engines: &[Engine]) -> String {
     }
     text.push_str(
         "\n* is used by a study that names no server. Others: engine.binary = \"PATH\", or several as [builds.NAME].\n\
-         Servers below a folder of yours: tare studies --engines --under FOLDER\n",
+         Servers below a folder, for example: tare studies --engines --under /opt\n",
     );
     text
 }

@@ -148,7 +148,7 @@ pub(crate) fn planned(
 ) -> Result<(Study, Plan), Problem> {
     if study.decide.is_some() {
         return Err(Problem::new(Exit::Usage, "a study with [decide] runs pair by pair, on one machine")
-            .advice("run it with: tare run STUDY"));
+            .advice("run it with tare run"));
     }
     without_effect(&study)?;
     // From here on, programs that are asked for their version end with this process, together with their children.

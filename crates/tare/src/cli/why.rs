@@ -121,7 +121,7 @@ fn write_folded(chains: &[ChainTime], path: &Path, audience: Audience) -> Result
     if chains.is_empty() {
         return Err(Problem::new(Exit::Usage, "a side has no record of its wall-clock time")
             .expected("trials with the capture `waits`")
-            .advice("tare run STUDY --set capture.waits=on --set capture.profile=on"));
+            .advice("run both with --set capture.waits=on --set capture.profile=on"));
     }
     let ns = |us: f64| (1e3 * us).round();
     let lines = chains.iter().map(|one| format!("{} {} {}\n", one.chain, ns(one.a_us), ns(one.b_us)));
@@ -136,10 +136,10 @@ impl From<WhyError> for Problem {
             WhyError::Several { names } => problem
                 .expected("one condition per side")
                 .advice(format!("name one condition per side, as DIR:condition, of: {}", names.join(", "))),
-            WhyError::NoResult { .. } => problem.advice("read the reasons with: tare show RESULTS"),
+            WhyError::NoResult { .. } => problem.advice("read the reasons with tare show"),
             WhyError::NoTime { .. } => problem
                 .expected("results of a load that reports tps, with its client threads watched")
-                .advice("without one, tare compare A B shows the differences"),
+                .advice("without one, tare compare shows the differences"),
         }
     }
 }
@@ -253,12 +253,12 @@ impl ProofRequest<'_> {
     fn ready(&self, machine: &Machine) -> Result<Planned, Problem> {
         if !self.found.own().shown {
             return Err(Problem::new(Exit::Inconclusive, "no difference is shown, so there is nothing to prove")
-                .advice("more trials show smaller differences: tare run STUDY --trials N"));
+                .advice(words::what_decides(self.found)));
         }
         let trials = experiments(self.found);
         if trials.is_empty() {
             return Err(Problem::new(Exit::Inconclusive, "no suspect has an experiment that tare can run by itself")
-                .advice(words::without_experiment(self.found)));
+                .advice(words::what_decides(self.found)));
         }
         let folder = Directory::begun(self.results, trust::whose(self.options.trusted))?;
         let study = parse_written(&read_study_text(&folder)?, self.results)?;
@@ -289,7 +289,7 @@ impl ProofRequest<'_> {
                 return Err(problem);
             }
             return Err(Problem::new(Exit::Machine, "this machine can run none of the experiments")
-                .advice("run it on the machine of the results: tare why --prove"));
+                .advice("run tare why with --prove on the machine of the results"));
         }
         if least_s > self.within_s && ready.len() == 1 {
             let needs = output::duration(least_s);

@@ -121,9 +121,12 @@ pub fn run(args: &BisectArgs) -> Result<Exit, Problem> {
     let whose = trust::whose(args.execution.trust);
     let present = Folder::open(&out, whose)?.map(|folder| folder.names()).transpose()?;
     if present.is_some_and(|names| !names.is_empty()) {
-        return Err(Problem::new(Exit::Usage, "the folder is not empty")
-            .at(out.display().to_string())
-            .advice("name another folder with --out, or resume the bisection in it: tare bisect --resume DIR"));
+        return Err(Problem::new(Exit::Usage, "the folder is not empty").at(out.display().to_string()).advice(
+            format!(
+                "name another folder with --out, or resume the bisection in it: tare bisect --resume {}",
+                quoted_path(&out)
+            ),
+        ));
     }
     if !is_wanted(&request, Spent::default(), args)? {
         return Ok(Exit::Interrupted);

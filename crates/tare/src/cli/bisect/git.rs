@@ -61,7 +61,7 @@ pub fn line(good: &str, bad: &str) -> Result<Vec<Commit>, Problem> {
     };
     if !leads(&from, &to)? {
         let advice = match leads(&to, &from)? {
-            true => format!("swap them: tare bisect {bad} {good} finds what made the newer one slower"),
+            true => "swap them, to find what made the newer one slower".to_owned(),
             false => "name the commit where both branches part: git merge-base GOOD BAD".to_owned(),
         };
         return Err(Problem::new(Exit::Usage, format!("{good} is not an ancestor of {bad}"))

@@ -27,7 +27,7 @@ pub const MOST: usize = 10_000;
 pub const ANEW: &str = "start another bisection in another folder";
 /// What to do if there is none to resume.
 pub const BEGIN: &str =
-    "name the folder that --out named, or tare-results/bisect-DATE; begin one: tare bisect GOOD BAD --build CMD";
+    "name the folder that --out named, or tare-results/bisect-DATE; how to begin one: tare bisect --help";
 /// Placeholder for the built program in a command.
 pub const PLACE: &str = "{binary}";
 

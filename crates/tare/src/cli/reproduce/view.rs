@@ -88,11 +88,12 @@ pub(crate) fn list(experiments: &[Experiment], articles: &BTreeMap<String, Strin
             }
         }
     }
-    if experiments.len() > FEW {
-        text.push_str(
-            "\nIn brackets: the published figure. Its source: tare reproduce NAME --list\n\
+    if let Some(first) = experiments.first().filter(|_| experiments.len() > FEW) {
+        text.push_str(&format!(
+            "\nIn brackets: the published figure. Its source, for example: tare reproduce {} --list\n\
              What this machine has of what they need: tare reproduce --dry-run\n",
-        );
+            first.name
+        ));
     }
     output::lines(&text)
 }

@@ -177,7 +177,7 @@ fn missing_captures_lost_and_disturbed_trials_and_differences_between_two_runs_a
     let set = ["r/study.toml", "--set", "factors.binary=/a/mariadbd,/b/mariadbd"].map(str::to_owned);
     found.again = Some(Again { arguments: set.to_vec(), estimated_s: None });
     let one_session = "; measure both in one session, block by block: tare run r/study.toml --set \
-                       factors.binary=/a/mariadbd,/b/mariadbd, or in pairs: tare ab --a SIDE --b SIDE";
+                       factors.binary=/a/mariadbd,/b/mariadbd, or in pairs, with tare ab";
     let apart_alone = format!("{apart}{one_session}");
     let sentences = [
         "no result: 2 of 10 trials of B; tare show has the reasons",
@@ -283,7 +283,7 @@ fn the_suggested_experiment_changes_a_setting_or_the_number_of_trials() {
     let NextStep { sentence, command } = suspects::decides(&found(causes.clone()));
     assert_eq!(command.as_deref(), Some("tare run study.toml --set engine.transport=socket"));
     assert!(sentence.starts_with("To decide about the connection between client and server, in about 1 min; if so, "));
-    assert!(suspects::without_experiment(&found(causes.clone())).ends_with("prints the command that would decide"));
+    assert_eq!(suspects::what_decides(&found(causes.clone())), format!("{sentence} {}", command.unwrap()));
     // With the call chains of the sleeps recorded, threads that end them are all that is new.
     let captured = |names: &[&str]| {
         let mut unnamed = cause(Suspect::Unnamed, "capture.wakes=on", false);
@@ -292,7 +292,7 @@ fn the_suggested_experiment_changes_a_setting_or_the_number_of_trials() {
         suspects::decides(&found(vec![unnamed])).sentence
     };
     assert!(captured(&["waits", "wakes"]).ends_with("then tare why names the waits and the functions:"));
-    assert!(captured(&["wakes"]).ends_with("then tare why RESULTS names the threads that end them:"));
+    assert!(captured(&["wakes"]).ends_with("then tare why names the threads that end them:"));
     // If no difference is shown, no experiment can explain it.
     let unseen = Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 904.0, false)], false) };
     let more = |found: &Why| {
@@ -315,6 +315,15 @@ fn an_answer_without_an_experiment_ends_with_what_would_show_more_or_with_the_re
     let found = |causes, shown| Why { causes, ..of_parts(&[(Part::NotExplained, 900.0, 990.0, shown)], false) };
     let tried = || vec![cause(Suspect::CpuShortage, "workload.threads=1", true)];
     let command = |found: &Why| suspects::decides(found).command;
+    // The user knows the other machine.
+    let mut elsewhere = found(vec![cause(Suspect::ClientBound, "client.host=HOST", false)], true);
+    elsewhere.causes[0].prove.changes.push(Change { key: "client.host".to_owned(), value: None });
+    let NextStep { sentence, command: elsewhere_by } = suspects::decides(&elsewhere);
+    assert_eq!(elsewhere_by.as_deref(), Some("tare run study.toml --set client.host=HOST"));
+    assert!(sentence.contains(", with the name of another machine, which ssh reaches, for HOST; if so"), "{sentence}");
+    // Nobody can run the experiment of a study that is not there.
+    elsewhere.causes[0].prove.arguments.clear();
+    assert_eq!(command(&elsewhere).as_deref(), Some("tare run study.toml --trials 16"));
     // Captures that are off name more; then more trials show a suspect.
     let mut recorded = found(tried(), true);
     assert_eq!(command(&recorded).as_deref(), Some("tare run study.toml --trials 16"));
@@ -327,7 +336,7 @@ fn an_answer_without_an_experiment_ends_with_what_would_show_more_or_with_the_re
     shown.causes[0].shown = true;
     shown.causes[0].prove.changes.push(Change { key: "workload.threads".to_owned(), value: Some("1".to_owned()) });
     assert_eq!(command(&shown), None);
-    let reason = suspects::without_experiment(&shown);
+    let reason = suspects::what_decides(&shown);
     assert!(reason.contains("to compare A with B was the experiment itself"), "{reason}");
     let page = one_line(&terminal::why(&shown, Style::default()));
     assert!(page.trim_end().ends_with(&reason), "{page}");
@@ -339,5 +348,5 @@ fn an_answer_without_an_experiment_ends_with_what_would_show_more_or_with_the_re
     let NextStep { sentence, command } = suspects::decides(&apart);
     assert!(command.is_none() && sentence.contains("A study with both as conditions and twice as many trials"));
     let caution = why::cautions(&apart).pop().unwrap();
-    assert!(caution.contains("; measure both in one session, block by block, or in pairs: "), "{caution}");
+    assert!(caution.contains("; measure both in one session, block by block, or in pairs, with tare ab"), "{caution}");
 }

@@ -300,7 +300,10 @@ fn invalid_bisections_are_refused_with_advice() {
     std::fs::create_dir(world.path("results")).unwrap();
     std::fs::write(world.path("results/plan.json"), "{}").unwrap();
     for (words, printed) in [
-        (vec!["bisect", &commits[2], &commits[0], "--build", "true"], "swap them: tare bisect "),
+        (
+            vec!["bisect", &commits[2], &commits[0], "--build", "true"],
+            "swap them, to find what made the newer one slower",
+        ),
         (vec!["bisect", "none", "HEAD", "--build", "true"], "git log --oneline"),
         (vec!["bisect", "HEAD", "HEAD", "--build", "true"], "there is no commit between"),
         (vec!["bisect", "HEAD", "--build", "true"], "<BAD>"),
@@ -313,8 +316,8 @@ fn invalid_bisections_are_refused_with_advice() {
             vec!["bisect", "--resume", "nowhere", "--minimum-effect", "1%"],
             "cannot be used with '--minimum-effect <PCT>'",
         ),
-        (vec!["bisect", "--resume", "nowhere"], "begin one: tare bisect GOOD BAD"),
-        (vec!["bisect", "--resume", ".git"], "begin one: tare bisect GOOD BAD"),
+        (vec!["bisect", "--resume", "nowhere"], "begin one: tare bisect --help"),
+        (vec!["bisect", "--resume", ".git"], "begin one: tare bisect --help"),
         (vec!["bisect", "--resume", "x/builds"], "/x\n"),
         (vec!["bisect", "--resume", "results"], "these are results of tare run, ab or find"),
         (vec!["find", "--resume", "nowhere"], "do now: "),

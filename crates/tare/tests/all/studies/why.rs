@@ -1,6 +1,6 @@
 //! Where the time of a transaction goes: causes that a study adds are named, and nothing is named without a cause.
 
-use crate::support::{World, json, send, text};
+use crate::support::{World, json, one_line, send, text};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::File;
@@ -126,6 +126,25 @@ fn can_be_typed(world: &World, cause: &Value) {
     let prove = cause["prove"].as_str().unwrap();
     let words: Vec<&str> = prove.strip_prefix("tare ").unwrap().split(' ').chain(["--dry-run"]).collect();
     world.exits(0, &words);
+}
+
+#[test]
+fn the_command_that_measures_two_runs_in_one_session_can_be_typed() {
+    let world = World::new();
+    let study = world.study(
+        "name = \"apart\"\n[workload]\nrows = 100\nthreads = 1\n[sampling]\ntrials = 2\nwarmup_s = 0\n\
+         sample_s = 0.1\nsteal_limit = \"off\"\nforeign_cpu_limit = \"off\"\n",
+    );
+    world.exits(0, &["run", &study, "--out", "a"]);
+    world.exits(0, &["run", &study, "--set", "workload.threads=2", "--out", "b"]);
+    let command = "tare run a/study.toml --set factors.threads=1,2";
+    for compares in ["compare", "why"] {
+        let (out, _) = world.exits(0, &[compares, "a", "b"]);
+        assert!(one_line(&out).contains(&format!("in one session, block by block: {command}")), "{out}");
+    }
+    let words: Vec<&str> = command.split(' ').skip(1).chain(["--dry-run"]).collect();
+    let (out, _) = world.exits(0, &words);
+    assert!(out.contains("study apart: 2 conditions"), "{out}");
 }
 
 /// The fraction of time in which other programs had the CPUs, of the side with the larger one.
