@@ -240,6 +240,9 @@ fn spread(sources: Option<SpreadSources>, conditions: &[ConditionTrials<'_>], me
             by_chance: spread::by_chance(conditions, metric),
             ..spread_from(&sources, conditions.iter().map(|c| c.levels))
         }),
+        None if effects::hides_spread(conditions, metric) => {
+            Verdict::Untested(Untested::SpreadRounded { metric: metric.to_owned() })
+        }
         None => Verdict::Untested(Untested::NoSpreadSources),
     }
 }

@@ -5,7 +5,7 @@ use super::composite::{Composite, Logarithms};
 use super::confidence::{CONFIDENCE, FURTHER};
 use super::factors::{self, Extremes, LADDERS_OVER, Second};
 use super::verdict::{Apart, Estimate, LevelsOf, Measured, MovedAlone, Range, Ranked, Tested, Untested, Verdict};
-use super::{effects, hosts, load_steps, modes};
+use super::{effects, hosts, load_steps, modes, rounding};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use tare_results::metric::{self, Better};
@@ -70,8 +70,10 @@ pub(super) fn summaries(
 
 /// Mean and interval; none if no trial has the metric.
 pub(super) fn estimate(condition: &ConditionTrials<'_>, name: &str) -> Option<Estimate> {
-    let (found, within) = summaries(condition, name, &condition.of_trials(name))?;
-    Some(Estimate { mean: found.mean, ci: within.ci, trials: found.trials, unit: metric::describe(name).unit })
+    let values = condition.of_trials(name);
+    let (found, within) = summaries(condition, name, &values)?;
+    let ci = rounding::widened(within.ci, &values, tare_results::rounding::digit(name, &values.concat()));
+    Some(Estimate { mean: found.mean, ci, trials: found.trials, unit: metric::describe(name).unit })
 }
 
 /// Metrics that a factor moves although their average does not, the largest change first: of 22 queries, one twice as

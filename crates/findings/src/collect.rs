@@ -88,6 +88,11 @@ pub fn conditions(results: &Results) -> Vec<ConditionTrials<'_>> {
     conditions
 }
 
+/// The name of the machine that a trial ran on; empty if the record lacks it.
+pub(super) fn host(trial: &TrialRecord) -> &str {
+    trial.ran_on.as_ref().map_or("", |ran_on| ran_on.host.as_str())
+}
+
 /// Whether two records are of one trial, as in a copy of a results directory. A trial without a start time, as of a CSV
 /// file, cannot be recognised.
 pub(crate) fn is_same_trial(one: &TrialRecord, other: &TrialRecord) -> bool {

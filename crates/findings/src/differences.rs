@@ -1,7 +1,7 @@
 //! Differences between how two sets of results were made, and whether two sides measured the same program with the
 //! same settings and data.
 
-use super::collect::{self, ConditionTrials};
+use super::collect::{self, ConditionTrials, host};
 use serde::{Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,12 +79,17 @@ pub struct Difference {
     pub b: String,
 }
 
-/// Differences of server, machine, settings and study, in this order. The machine's load average is left out, because
-/// it differs each time.
+/// The names of the machines on which trials ran.
+pub(super) const HOST: What = What::Machine(Cow::Borrowed("host"));
+
+/// Differences of host, server, machine, settings and study, in this order. The machine's load average is left out,
+/// because it differs each time.
 pub(super) fn between(a: &Results, b: &Results) -> Vec<Difference> {
     let mut found = of_facts(&facts(a), &facts(b));
     found.retain(|difference| !difference.what.is_load());
-    found
+    let [a, b] = [a, b].map(|results| joined(results.trials.iter().map(host).collect::<BTreeSet<_>>()));
+    let hosts = (!a.is_empty() && !b.is_empty() && a != b).then(|| Difference { what: HOST, a, b });
+    hosts.into_iter().chain(found).collect()
 }
 
 /// Differences between two lists of recorded facts. A setting of the server that the studies request differently is a
@@ -187,7 +192,7 @@ fn flatten(prefix: &str, table: &toml::Table, leaves: &mut BTreeMap<String, Stri
     }
 }
 
-/// Whether two measurements of the same thing may differ in this: names, sample sizes, and the load average.
+/// Whether two measurements of the same thing may differ in this: names, sample sizes, hosts, and the load average.
 fn says_nothing(what: &What) -> bool {
     const KEYS: [&str; 4] = ["name", "title", "description", "question"];
     // The path of a build is not a property of it: its content is compared.
@@ -198,7 +203,9 @@ fn says_nothing(what: &What) -> bool {
             KEYS.contains(&key.as_str()) || BUILDS.contains(&key.as_str()) || key.starts_with("sampling.")
         }
         What::Setting(_) => what.is_load(),
-        What::ServerVersion | What::ServerBuild(_) | What::ServerSetting(_) | What::Machine(_) | What::Tare => false,
+        // The same programs, settings and data on another machine of this kind.
+        What::Machine(_) => *what == HOST,
+        What::ServerVersion | What::ServerBuild(_) | What::ServerSetting(_) | What::Tare => false,
     }
 }
 

@@ -14,6 +14,7 @@ use serde::Serialize;
 use tare_results::metric;
 use tare_stats::Interval;
 use tare_stats::blocks::{Analysis, Condition};
+use tare_stats::descriptive::std_dev;
 use tare_stats::effects::{self, Cell};
 use tare_stats::multiple::{benjamini_yekutieli, holm};
 
@@ -40,6 +41,10 @@ pub struct Effect {
     pub spread_p_value: Option<f64>,
     pub spread_shown: bool,
 }
+
+/// Trials with a smaller standard deviation, in rounding errors, do not show how much they vary: at 2, rounding is a
+/// quarter of their variance.
+const ROUNDED: f64 = 2.0;
 
 /// With more columns, interactions are not estimated: their number grows with the square.
 const MOST_WITH_INTERACTIONS: usize = 12;
@@ -80,6 +85,16 @@ impl Response {
         }
     }
 
+    /// Whether the trials of a cell vary by no more than rounding may hide: their spread is then unknown, and that of
+    /// a cell whose trials lie between two digits looks large next to it.
+    fn hides_spread(&self) -> bool {
+        let hides = |(cell, error): (&Cell, &f64)| {
+            let logarithms: Vec<f64> = cell.trials.iter().map(|value| value.ln()).collect();
+            std_dev(&logarithms).is_some_and(|spread| spread < ROUNDED * error)
+        };
+        self.cells.iter().zip(&self.errors).any(hides)
+    }
+
     /// Effects on the response. A response with a value that is zero or negative has no ratios.
     fn effects(&self, columns: &[Column]) -> Vec<effects::Effect> {
         let order = if columns.len() > MOST_WITH_INTERACTIONS { 1 } else { 2 };
@@ -97,6 +112,9 @@ impl Response {
         // The effects of threads and nodes are described by scaling laws instead.
         let scales = |column: &Column| column.of_many && LADDERS_OVER.contains(&column.factor.as_str());
         found.retain(|effect| !effect.factors.iter().any(|index| scales(&columns[*index])));
+        if self.hides_spread() {
+            found.iter_mut().for_each(|effect| (effect.spread_ratio, effect.spread_p) = (None, None));
+        }
         found
     }
 }
@@ -130,9 +148,7 @@ pub(super) fn effects(conditions: &[ConditionTrials<'_>], rate: f64) -> Vec<Effe
 }
 
 fn effects_on(conditions: &[ConditionTrials<'_>], columns: &[Column], metric: &str) -> Vec<Effect> {
-    let trials: Vec<Vec<(usize, f64)>> = conditions.iter().map(|c| c.numbered(metric)).collect();
-    let errors = rounding::of_logarithms(conditions, metric);
-    let found = Response::new(conditions, columns, &trials, &errors).effects(columns);
+    let found = response(conditions, columns, metric).effects(columns);
     found.into_iter().map(|effect| described(effect, columns, metric)).collect()
 }
 
@@ -287,14 +303,20 @@ fn share_anew(
     sources.unexplained = 1.0 - sources.ranking.iter().map(|source| source.share).sum::<f64>();
 }
 
+/// Whether rounding hides how much the trials of a condition vary in this metric.
+pub(super) fn hides_spread(conditions: &[ConditionTrials<'_>], metric: &str) -> bool {
+    columns(conditions).is_some_and(|columns| response(conditions, &columns, metric).hides_spread())
+}
+
+fn response(conditions: &[ConditionTrials<'_>], columns: &[Column], metric: &str) -> Response {
+    let trials: Vec<Vec<(usize, f64)>> = conditions.iter().map(|c| c.numbered(metric)).collect();
+    Response::new(conditions, columns, &trials, &rounding::of_logarithms(conditions, metric))
+}
+
 fn found_sources(conditions: &[ConditionTrials<'_>], columns: &[Column], rate: f64) -> Option<effects::SpreadRanking> {
     let metrics = collect::all_metrics(conditions);
-    let of_metric = |name: &String| {
-        let trials: Vec<Vec<(usize, f64)>> = conditions.iter().map(|c| c.numbered(name)).collect();
-        Response::new(conditions, columns, &trials, &[])
-    };
-    let primary: Vec<Response> =
-        metrics.iter().filter(|name| metric::describe(name).is_primary()).map(of_metric).collect();
+    let primary = metrics.iter().filter(|name| metric::describe(name).is_primary());
+    let primary: Vec<Response> = primary.map(|name| response(conditions, columns, name)).collect();
     // Trials are matched between metrics by position, so every trial must have every metric.
     let shape = |response: &Response| response.cells.iter().map(|cell| cell.trials.len()).collect::<Vec<_>>();
     let first = primary.first()?;
@@ -302,6 +324,7 @@ fn found_sources(conditions: &[ConditionTrials<'_>], columns: &[Column], rate: f
         return None;
     }
     let blocks = first.blocks.clone();
-    let cells: Vec<Vec<Cell>> = primary.into_iter().map(|response| response.cells).collect();
+    let known = primary.into_iter().filter(|response| !response.hides_spread());
+    let cells: Vec<Vec<Cell>> = known.map(|response| response.cells).collect();
     effects::sources_at(columns.len(), &cells, &blocks, CONFIDENCE, rate).ok()
 }

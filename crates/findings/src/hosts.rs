@@ -2,7 +2,7 @@
 //!
 //! Comparisons of conditions need none of this, because a block never crosses machines.
 
-use super::collect::ConditionTrials;
+use super::collect::{ConditionTrials, host};
 use super::composite::Composite;
 use super::confidence::{self, CONFIDENCE};
 use super::differences::{Difference, What};
@@ -66,11 +66,6 @@ struct Host {
     levels: Vec<f64>,
     /// Standard deviation within each complete block, without the effects of conditions.
     spreads: Vec<f64>,
-}
-
-/// The name of the machine that a trial ran on; empty if the record lacks it.
-pub(super) fn host(trial: &TrialRecord) -> &str {
-    trial.ran_on.as_ref().map_or("", |ran_on| ran_on.host.as_str())
 }
 
 /// The machines side by side; none for a single machine.

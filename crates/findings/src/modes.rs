@@ -1,8 +1,8 @@
 //! Detects modes and the covariates that separate them.
 
 use super::collect::ConditionTrials;
+use super::collect::host;
 use super::confidence::{FURTHER, MODES};
-use super::hosts::host;
 use super::mode::{self, InCommon, Mode, ModeCause, ModeSide, ModesTested};
 use super::places::{self, Category, Feature, Property, Shared};
 use super::plans::fnv1a;
@@ -124,10 +124,12 @@ impl<'a> StudyModes<'a> {
         let (all, without_blocks) = together(&left, conditions.iter().all(|c| c.blocked));
         let shown = p_value(&all).filter(|p| several && *p <= FURTHER).and_then(|_| detect(&all));
         let sizes: Vec<usize> = left.iter().map(Vec::len).collect();
-        let power_together =
-            (several && all.len() > 5).then(|| mode_power::of_all(&sizes, APART, without_blocks, FURTHER, SEED));
         let usual = descriptive::median(&tested.trials.iter().map(|n| *n as f64).collect::<Vec<_>>());
         let power_in_one = usual.map(|n| mode_power::of_one(n as usize, APART, tested.chance, SEED));
+        // If all conditions have modes, they are detected in any of them alone too.
+        let in_any = power_in_one.map_or(0.0, |one| 1.0 - (0..tested.trials.len()).map(|_| 1.0 - one).product::<f64>());
+        let power_together = (several && all.len() > 5)
+            .then(|| mode_power::of_all(&sizes, APART, without_blocks, FURTHER, SEED).max(in_any));
         (power_in_one.is_some() || power_together.is_some()).then(|| ModesTested {
             metric: metric.to_owned(),
             conditions: tested.trials.len(),

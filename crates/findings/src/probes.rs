@@ -3,7 +3,7 @@
 
 use super::collect::{self, ConditionTrials};
 use super::confidence;
-use super::differences::{self, Difference, What};
+use super::differences::{self, Difference, HOST, What};
 use serde::Serialize;
 use tare_results::metric::{self, Better};
 use tare_results::probe::{Probe, ProbeUse};
@@ -114,7 +114,7 @@ fn moves(what: &What) -> bool {
         What::ServerVersion | What::ServerBuild(_) | What::ServerSetting(_) | What::Tare => true,
         // The load of the machine is exactly what a probe corrects for.
         What::Setting(_) => what.is_load(),
-        What::Machine(_) => false,
+        What::Machine(_) => *what == HOST,
     };
     !harmless
 }

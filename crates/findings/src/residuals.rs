@@ -1,10 +1,9 @@
 //! What conditions leave unexplained: outlying trials, correlation of consecutive trials, and the variation that a
 //! covariate explains.
 
-use super::collect::{self, ConditionTrials};
+use super::collect::{self, ConditionTrials, host};
 use super::composite::Composite;
 use super::confidence::{self, CONFIDENCE, FURTHER};
-use super::hosts::host;
 use super::modes::covariates;
 use super::places::{self, Property, covariate_means};
 use serde::Serialize;
@@ -118,11 +117,15 @@ impl Drift {
     }
 }
 
-/// The residual of each trial after the effects of conditions, in the order of the run, with the number of its
-/// condition.
-pub(super) fn residuals_in_order(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Vec<(usize, f64)> {
-    let left = in_order(conditions, composite, |_| "");
-    left.into_iter().map(|((.., number), residual)| (number, residual)).collect()
+/// By machine, the residual of each trial after the effects of conditions there, in the order of the run, with the
+/// number of its condition.
+pub(super) fn residuals_by_machine(
+    conditions: &[ConditionTrials<'_>],
+    composite: &Composite,
+) -> Vec<Vec<(usize, f64)>> {
+    let left = in_order(conditions, composite);
+    let machines = left.chunk_by(|((one, ..), _), ((other, ..), _)| one == other);
+    machines.map(|own| own.iter().map(|((.., number), residual)| (*number, *residual)).collect()).collect()
 }
 
 /// The machine of a trial, its number and attempt, and the number of its condition.
@@ -130,16 +133,12 @@ type Place<'m> = (&'m str, usize, u32, usize);
 
 /// The residual of each trial after the effects of conditions on its machine, in the order of the run, one machine
 /// after the other.
-fn in_order<'r>(
-    conditions: &[ConditionTrials<'r>],
-    composite: &Composite,
-    machine: impl Fn(&'r TrialRecord) -> &'r str,
-) -> Vec<(Place<'r>, f64)> {
+fn in_order<'r>(conditions: &[ConditionTrials<'r>], composite: &Composite) -> Vec<(Place<'r>, f64)> {
     let mut left: Vec<(Place<'r>, f64)> = Vec::new();
     for (number, condition) in conditions.iter().enumerate() {
         let mut machines: BTreeMap<&str, Vec<(Place<'r>, f64)>> = BTreeMap::new();
         for (trial, (_, ln)) in composite.trials(number, condition) {
-            let own = machine(trial);
+            let own = host(trial);
             machines.entry(own).or_default().push(((own, trial.trial, trial.attempt, number), ln));
         }
         for own in machines.into_values() {
@@ -155,7 +154,7 @@ fn in_order<'r>(
 /// are checked together, each trial against the one before it on its machine: a machine that is faster than the others
 /// does not drift.
 pub(super) fn run_order(conditions: &[ConditionTrials<'_>], composite: &Composite) -> Option<Drift> {
-    let left = in_order(conditions, composite, host);
+    let left = in_order(conditions, composite);
     let machines: BTreeSet<&str> = left.iter().map(|((machine, ..), _)| *machine).collect();
     let of_machine: BTreeMap<&str, usize> =
         machines.iter().enumerate().map(|(at, machine)| (*machine, at * conditions.len())).collect();

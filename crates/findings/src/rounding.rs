@@ -2,9 +2,11 @@
 //! digits.
 
 use super::collect::ConditionTrials;
+use super::confidence::CONFIDENCE;
+use std::collections::HashMap;
 use tare_results::rounding;
-use tare_stats::descriptive;
 use tare_stats::ratio::Rounding;
+use tare_stats::{Interval, descriptive};
 
 /// What rounding hides of a metric in the trials of each of these conditions, whose samples are rounded alike.
 pub(super) fn of<'c, 'r: 'c>(
@@ -13,6 +15,20 @@ pub(super) fn of<'c, 'r: 'c>(
 ) -> Vec<Rounding> {
     let samples: Vec<Vec<Vec<f64>>> = conditions.into_iter().map(|own| own.of_trials(metric)).collect();
     rounding::of_sides(metric, &samples)
+}
+
+/// The digit to which each metric was rounded in all conditions.
+pub(super) fn digits(conditions: &[ConditionTrials<'_>], metrics: &[String]) -> HashMap<String, f64> {
+    let of = |metric: &String| {
+        let all: Vec<f64> = conditions.iter().flat_map(|own| own.of_trials(metric)).flatten().collect();
+        (metric.clone(), rounding::digit(metric, &all))
+    };
+    metrics.iter().map(of).collect()
+}
+
+/// The interval of a mean of trials with these values, rounded to `digit`.
+pub(super) fn widened(ci: Option<Interval>, values: &[Vec<f64>], digit: f64) -> Option<Interval> {
+    ci.map(|ci| Rounding::of(values.iter().map(Vec::as_slice), digit).widened(ci, values.len(), CONFIDENCE))
 }
 
 pub(super) fn of_sides([a, b]: [&ConditionTrials<'_>; 2], metric: &str) -> [Rounding; 2] {
@@ -32,7 +48,8 @@ pub(super) fn of_logarithms(conditions: &[ConditionTrials<'_>], metric: &str) ->
     hidden.map(|(hidden, condition)| relative(hidden, condition, metric).error).collect()
 }
 
-fn relative(hidden: Rounding, condition: &ConditionTrials<'_>, metric: &str) -> Rounding {
+/// As a part of the condition's mean.
+pub(super) fn relative(hidden: Rounding, condition: &ConditionTrials<'_>, metric: &str) -> Rounding {
     if hidden == Rounding::default() {
         return hidden;
     }

@@ -12,8 +12,9 @@ use super::summary::Summary;
 use super::verdict::{Answer, Moved, MovedAlone};
 use super::{
     best, builds, captures, composite, counters, effects, hosts, latencies, left_out, lifetimes, load_steps, mode,
-    modes, placement, places, plans, pooled, probes, residuals, scaling, spread, time, warm_up,
+    modes, placement, places, plans, pooled, probes, residuals, rounding, scaling, spread, time, warm_up,
 };
+use std::collections::HashMap;
 use tare_results::looks::{Look, looks};
 use tare_results::probe::Probe;
 use tare_results::question::Question;
@@ -42,7 +43,8 @@ pub fn summarize(results: &Results) -> Summary {
     let all: Vec<&ConditionTrials<'_>> = conditions.iter().collect();
     let seen = modes::StudyModes::of(&all, &metrics, headline_metric.as_deref());
     let plan = results.plan.as_ref();
-    let given = Given { all: &conditions, machine, plan, adjusts, modes: &seen };
+    let digits = rounding::digits(&conditions, &metrics);
+    let given = Given { all: &conditions, machine, plan, adjusts, modes: &seen, digits: &digits };
     let summaries: Vec<ConditionSummary> =
         conditions.iter().zip(&counting).map(|(condition, all)| condition_summary(condition, all, &given)).collect();
     let headline_name = headline_metric.clone();
@@ -122,6 +124,8 @@ struct Given<'a> {
     plan: Option<&'a Plan>,
     adjusts: Option<Probe>,
     modes: &'a modes::StudyModes<'a>,
+    /// By metric, the digit to which it was rounded.
+    digits: &'a HashMap<String, f64>,
 }
 
 /// `counting`: the condition with all trials that count.
@@ -161,7 +165,7 @@ fn metric_summary<'a>(condition: &ConditionTrials<'a>, name: &str, given: &Given
         better: described.better,
         mean: found.mean,
         median: descriptive::median(&means).unwrap_or(found.mean),
-        ci: within.ci,
+        ci: rounding::widened(within.ci, &values, given.digits.get(name).copied().unwrap_or(0.0)),
         within_cov: of_samples.within_cov,
         between_cov: within.between_cov,
         components: spread::components(&samples),

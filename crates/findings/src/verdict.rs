@@ -221,6 +221,10 @@ pub enum Untested {
     NotRankable,
     /// Too few trials to determine the source of the spread.
     NoSpreadSources,
+    /// The trials of a condition vary by no more than the rounding of their values may hide.
+    SpreadRounded {
+        metric: String,
+    },
     /// Fewer than three numbers of threads or nodes.
     TooFewRungs {
         unrealizable: usize,

@@ -196,9 +196,22 @@ pub fn changes(ci: Interval) -> String {
     ends(ci, change, |value, decimals| unsigned_zero(format!("{:+.decimals$}%", 100.0 * value)))
 }
 
-/// Both ends of an interval of ratios, `1.94x to 2.1x`, with as many digits as are needed to distinguish the ends.
+/// Both ends of an interval of ratios, `1.94x to 2.1x`, with as many digits as are needed to distinguish the ends, and
+/// from 1 if it is not in the interval.
 pub fn times_between(ci: Interval) -> String {
-    ends(ci, times, |value, decimals| format!("{value:.decimals$}x"))
+    let short = |value| if ci.contains(1.0) { times(value) } else { times_off_one(value) };
+    ends(ci, short, |value, decimals| format!("{value:.decimals$}x"))
+}
+
+/// A ratio with as many digits as are needed to distinguish it from 1: `1.0004x`.
+pub fn times_off_one(ratio: f64) -> String {
+    let short = times(ratio);
+    if ratio == 1.0 || short != times(1.0) {
+        return short;
+    }
+    let longer = (3..=MOST_DECIMALS).map(|decimals| format!("{ratio:.decimals$}x"));
+    let is_one = |text: &String| text.trim_end_matches('x').parse() == Ok(1.0);
+    longer.into_iter().find(|text| !is_one(text)).unwrap_or(short)
 }
 
 fn ends(ci: Interval, short: impl Fn(f64) -> String, precise: impl Fn(f64, usize) -> String) -> String {
@@ -379,6 +392,8 @@ mod tests {
         assert_eq!(changes_of(Interval { low: 1.5, high: 2.0 }), "+50% to +100%");
         assert_eq!([of(-1e-6, 1e-6), of(-1e-9, 1e-9)], ["-0.0001% to +0.0001%", "0.00%"]);
         let of = |low, high| times_between(Interval { low, high });
+        assert_eq!([of(1.0002, 1.0006), of(1.003, 1.05)], ["1.0002x to 1.001x", "1.003x to 1.05x"]);
+        assert_eq!([of(0.998, 1.003), times_off_one(0.99996)], ["0.998x to 1.003x", "0.99996x"]);
         assert_eq!([of(1.5, 2.0), of(1.9981, 2.0012)], ["1.50x to 2.0x", "1.998x to 2.001x"]);
         assert_eq!([of(2.0, 2.0), of(1e300, 1e300)], ["2.0x", "1.00e300x"]);
     }

@@ -1,6 +1,6 @@
 //! Tables as values: built here once, and drawn by the terminal, the page and the exports.
 
-use crate::figures::{Scale, change, changes_of, figure, is_known, times};
+use crate::figures::{Scale, change, changes_of, figure, is_known, times, times_between, times_off_one};
 use crate::terminal::plain;
 use crate::words::find::shown_interval;
 use crate::words::{between, build_verdict, hash, waits, why};
@@ -58,7 +58,13 @@ fn interval(ci: Option<Interval>, end: impl Fn(f64) -> String) -> Cell {
 pub(crate) fn builds(builds: &[BuildComparison]) -> Table<'_> {
     let row = |found: &BuildComparison| {
         let (ratio, verdict) = (times(found.ratio), build_verdict(found.verdict));
-        vec![words_of(&found.levels).into(), (&found.b).into(), ratio.into(), interval(found.ci, times), verdict.into()]
+        vec![
+            words_of(&found.levels).into(),
+            (&found.b).into(),
+            ratio.into(),
+            Cell(found.ci.map(times_between)),
+            verdict.into(),
+        ]
     };
     let heads = vec![L("at"), L("build"), R("ratio"), R("95% interval"), L("verdict")];
     Table { heads, rows: builds.iter().map(row).collect() }
@@ -102,7 +108,7 @@ pub(crate) fn steps(summary: &Summary) -> Option<(String, Table<'static>)> {
             let negative = if step.retrograde { "yes" } else { "" };
             let name = format!("{} to {} {}", step.from, step.to, law.over);
             let mut row = cells![words_of(&law.levels), name, times(step.ratio)];
-            row.extend([interval(step.ci, times), negative.into()]);
+            row.extend([Cell(step.ci.map(times_between)), negative.into()]);
             rows.push(row);
         }
         if let Some(predicted) = &law.prediction {
@@ -234,10 +240,11 @@ pub(crate) fn effects<'e>(effects: impl Iterator<Item = &'e Effect>, several: bo
     let row = |effect: &Effect| {
         let mut row = Vec::new();
         row.extend(several.then(|| (&effect.metric).into()));
-        row.extend(cells![&effect.term, &effect.levels, times(effect.mean_ratio) + star(effect.shown)]);
-        row.push(interval(shown_interval(effect.ci), times));
+        let mean = if effect.shown { times_off_one(effect.mean_ratio) } else { times(effect.mean_ratio) };
+        row.extend(cells![&effect.term, &effect.levels, mean + star(effect.shown)]);
+        row.push(Cell(shown_interval(effect.ci).map(times_between)));
         row.push(Cell(effect.spread_ratio.map(|ratio| times(ratio) + star(effect.spread_shown))));
-        row.push(interval(shown_interval(effect.spread_ci), times));
+        row.push(Cell(shown_interval(effect.spread_ci).map(times_between)));
         row
     };
     let mut heads = Vec::new();

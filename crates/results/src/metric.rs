@@ -103,6 +103,12 @@ pub fn describe(name: &str) -> Metric {
     if query(name).is_some() { QUERY } else { steps::describe(name).unwrap_or_else(|| guess(name)) }
 }
 
+/// Whether the metric counts things or bytes: its whole numbers are exact.
+pub fn is_count(name: &str) -> bool {
+    let unit = describe(name).unit;
+    unit == "bytes" || name == "errors" || unit.is_empty() && is_declared(name)
+}
+
 /// Whether this program declares the metric, so that its meaning is known.
 pub fn is_declared(name: &str) -> bool {
     DECLARED.iter().any(|declared| declared.name() == name)
@@ -212,6 +218,12 @@ mod tests {
             let metric = describe(name);
             assert_eq!((metric.unit, metric.better), (unit, better), "{name}");
         }
+    }
+
+    #[test]
+    fn counts_are_exact_and_measured_whole_numbers_are_not() {
+        let counts = ["errors", "minor_faults", "peak_memory_bytes"];
+        assert!(counts.into_iter().all(is_count) && !["tps", "query_s_q1", "score"].into_iter().any(is_count));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! for comparisons of results, pairs and races.
 
 use crate::latencies::percentile;
+use crate::metric;
 use tare_stats::descriptive;
 use tare_stats::ratio::Rounding;
 
@@ -18,6 +19,12 @@ pub fn of_histogram(metric: &str, values: &[f64]) -> Option<f64> {
 pub fn of_sides(metric: &str, sides: &[Vec<Vec<f64>>]) -> Vec<Rounding> {
     let all: Vec<f64> = sides.iter().flatten().flatten().copied().collect();
     Rounding::alike(sides, of_histogram(metric, &all).unwrap_or(0.0))
+}
+
+/// The digit to which all these values of a measured quantity were rounded; 0 if they are not. A count is exact.
+pub fn digit(metric: &str, values: &[f64]) -> f64 {
+    let least = || of_histogram(metric, values).unwrap_or(0.0);
+    if metric::is_count(metric) { 0.0 } else { Rounding::common_digit(values, least()) }
 }
 
 /// The same of the logarithm of each side's values.

@@ -24,9 +24,10 @@ pub fn of_one(n: usize, apart: f64, chance: f64, seed: u64) -> f64 {
 /// trials, for which the p-value of all trials [together](crate::modes::together) is at most `chance`.
 pub fn of_all(trials: &[usize], apart: f64, without_blocks: bool, chance: f64, seed: u64) -> f64 {
     let mut rng = generator(seed);
-    let taken = trials.iter().scan(0, |sum, n| {
-        *sum += n;
-        (*sum <= MOST).then_some(*n)
+    let taken = trials.iter().scan(MOST, |left, n| {
+        let taken = (*n).min(*left);
+        *left -= taken;
+        (taken > 1).then_some(taken)
     });
     let taken: Vec<usize> = taken.collect();
     let mut study = || {
@@ -66,6 +67,8 @@ mod tests {
             let (many, few) = (all(12, without_blocks), all(3, without_blocks));
             assert!(many > 2.0 * few, "{many} {few}");
         }
+        let long = of_all(&[150, 150], 4.0, false, 0.005, 1);
+        assert!(long > 0.5, "more trials than are computed are no fewer: {long}");
         assert_eq!(of_one(5, 10.0, 0.02, 1), 0.0, "too few to be tested");
         assert_eq!(of_all(&[1, 1], 10.0, false, 0.02, 1), 0.0);
     }

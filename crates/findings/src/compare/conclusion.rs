@@ -209,4 +209,11 @@ pub enum Note {
         trials: usize,
         correlation: f64,
     },
+    /// The same for a gate that passes.
+    GateDriftUnseen {
+        metric: String,
+        /// Trials of the shorter side.
+        trials: usize,
+        correlation: f64,
+    },
 }

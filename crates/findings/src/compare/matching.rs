@@ -18,8 +18,8 @@ pub(crate) struct Run<'r> {
 
 /// The residuals of the trials of a run after the effects of conditions, in the order of the trials.
 pub(super) struct Order {
-    /// All trials as one series; without blocks, each condition as a series of its own, because nothing says in which
-    /// order trials of different conditions ran.
+    /// The trials of each machine as a series; without blocks, each condition as a series of its own, because nothing
+    /// says in which order trials of different conditions ran.
     pub series: Vec<Vec<f64>>,
     /// Number of trials among which those of a condition ran; 0 if, as far as is known, they ran one after the other.
     pub among: usize,
@@ -54,12 +54,14 @@ fn others<'l>(condition: &'l ConditionTrials<'_>, a: &Levels, b: &Levels) -> Vec
 /// None without a trial that has the headline metric.
 fn order(conditions: &[ConditionTrials<'_>]) -> Option<Order> {
     let composite = composite::of(conditions, &headline_metric(&collect::all_metrics(conditions))?)?;
-    let all = residuals::residuals_in_order(conditions, &composite);
+    let all = residuals::residuals_by_machine(conditions, &composite);
     if conditions.iter().all(|condition| condition.blocked) {
-        return Some(Order { among: all.len(), series: vec![all.into_iter().map(|(_, residual)| residual).collect()] });
+        let among = all.iter().map(Vec::len).sum();
+        let values = |own: Vec<(usize, f64)>| own.into_iter().map(|(_, residual)| residual).collect();
+        return Some(Order { among, series: all.into_iter().map(values).collect() });
     }
     let mut series = vec![Vec::new(); conditions.len()];
-    all.into_iter().for_each(|(condition, residual)| series[condition].push(residual));
+    all.into_iter().flatten().for_each(|(condition, residual)| series[condition].push(residual));
     Some(Order { series, among: 0 })
 }
 

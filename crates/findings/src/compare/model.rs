@@ -97,6 +97,12 @@ pub struct MetricComparison {
     /// Whether both sides are of one run, so that trials could be compared block by block.
     #[serde(skip)]
     pub one_run: bool,
+    /// Whether it is shown to be slower than the gate allows.
+    #[serde(skip)]
+    pub fails_gate: bool,
+    /// Number of machines whose levels were removed, because trials of two runs ran on the same ones; otherwise none.
+    #[serde(skip)]
+    pub machines: Option<usize>,
 }
 
 fn is_zero(count: &usize) -> bool {

@@ -2,14 +2,14 @@
 
 use super::matching::Run;
 use super::model::{ConditionPair, MetricComparison, Side};
-use crate::collect::{self, ConditionTrials, in_blocks};
+use crate::collect::{self, ConditionTrials, host, in_blocks};
 use crate::confidence::CONFIDENCE;
 use crate::residuals::SEED;
 use crate::{probes, rounding, state};
 use tare_results::metric;
 use tare_results::probe::Probe;
 use tare_stats::control::{self, Arm};
-use tare_stats::ratio::{Arms, Better, Design, Rounding, Verdict};
+use tare_stats::ratio::{Arms, Basis, Better, Design, Levelled, Rounding, Verdict, by_machine};
 use tare_stats::serial::{self, RunOrder};
 
 /// The trial means of one metric on both sides.
@@ -28,6 +28,8 @@ pub(super) struct Values {
     pub probes: Option<[Vec<f64>; 2]>,
     /// What rounding hides of A and of B.
     rounding: [Rounding; 2],
+    /// Number of machines that two runs share, whose levels were removed, and the factor on variances for it.
+    machines: Option<(usize, f64)>,
 }
 
 /// The largest correlation of neighbouring trials that is considered; runs of fewer than [`LONG`] trials exclude none.
@@ -79,7 +81,8 @@ impl Pair {
     pub(crate) fn widened(&self) -> f64 {
         let values = &self.all;
         let Design::Apart(_) = values.left else { return 1.0 };
-        let independent = Values { left: Design::Independent, design: Design::Independent, ..values.clone() };
+        let design = Design::Apart([values.machines.map_or(1.0, |(_, factor)| factor); 2]);
+        let independent = Values { left: design, design, ..values.clone() };
         let width = |values: &Values| {
             let found = self.arms(values).effect(CONFIDENCE).ok()?.estimate();
             found.ci.map(|ci| ci.width()).filter(|width| *width > 0.0)
@@ -147,6 +150,11 @@ pub(crate) struct Origin {
     unseen: f64,
 }
 
+/// How far apart trials of one condition ran, in trials: between them, trials of other conditions ran.
+fn apart(all: usize, n: usize, machines: usize) -> f64 {
+    all as f64 / (n * machines).max(1) as f64
+}
+
 /// Minimum number of trials per side for an adjustment: with fewer the slope is mostly chance.
 const FEWEST_PROBED: usize = 4;
 
@@ -200,20 +208,54 @@ impl Origin {
             let known = |side: usize| self.trials[side].map_or(1.0, |_| inflation[side]);
             (values.left, values.drifted) = (Design::Apart([known(0), known(1)]), drifted);
         }
+        if values.probes.is_none() && !self.together {
+            self.without_machines([a, b], metric, &mut values);
+        }
         values
     }
 
-    /// The design of two runs, `n` trials of a condition each, if neighbours had the largest correlation that the runs
-    /// do not exclude; `inflations` are those that they show.
-    fn unseen(&self, n: [usize; 2], inflations: [f64; 2]) -> Option<(f64, Design<'static>)> {
+    /// Removes the levels of the machines that two runs share: the same machines ran trials of both.
+    fn without_machines(&self, sides: [&ConditionTrials<'_>; 2], metric: &str, values: &mut Values) {
+        let mut known: Vec<&str> = Vec::new();
+        let [a, b] = sides.map(|side| -> Vec<(usize, f64)> {
+            let placed = side.with(metric).into_iter().map(|(trial, value)| {
+                let own = host(trial);
+                let place = known.iter().position(|other| *other == own).unwrap_or_else(|| {
+                    known.push(own);
+                    known.len() - 1
+                });
+                (place, value)
+            });
+            placed.collect()
+        });
+        let Some(Levelled { arms: [of_a, of_b], basis, machines }) = by_machine([&a, &b]) else { return };
+        (values.a, values.b) = (of_a, of_b);
+        let Basis::Trials(inflation) = basis else {
+            (values.design, values.left, values.unseen) = (Design::Blocks, Design::Blocks, None);
+            values.machines = Some((machines, 1.0));
+            return;
+        };
+        let n = [a.len(), b.len()].map(|n| n.div_ceil(machines));
+        // Neighbours are those of one machine, which has its part of the trials.
+        let found = self.inflations(n, machines);
+        let times = |design: [f64; 2]| Design::Apart(design.map(|own| own * inflation));
+        values.unseen = self.unseen(n, machines, found).map(|(most, design)| (most, times(design)));
+        values.machines = Some((machines, inflation));
+        values.design = times(found);
+        values.left = values.design;
+    }
+
+    /// The largest correlation of neighbours that two runs of `n` trials of a condition on each machine do not exclude,
+    /// with its inflations; `inflations` are those that the runs show.
+    fn unseen(&self, n: [usize; 2], machines: usize, inflations: [f64; 2]) -> Option<(f64, [f64; 2])> {
         let order = RunOrder { correlation: self.unseen, p_value: 1.0, trials: 0 };
         let [Some(of_a), Some(of_b)] = self.trials else { return None };
         let all = [of_a, of_b];
         let inflation = |side: usize| {
-            let apart = all[side] as f64 / n[side].max(1) as f64;
+            let apart = apart(all[side], n[side], machines);
             order.inflation_apart(n[side].max(2), apart).max(inflations[side])
         };
-        (!self.together).then(|| (self.unseen, Design::Apart([inflation(0), inflation(1)])))
+        (!self.together).then(|| (self.unseen, [inflation(0), inflation(1)]))
     }
 
     fn plain_values(&self, a: &ConditionTrials<'_>, b: &ConditionTrials<'_>, metric: &str) -> Values {
@@ -227,6 +269,7 @@ impl Origin {
             drifted: shown(self.order),
             unseen: None,
             probes: None,
+            machines: None,
         };
         if let Some(both) = in_blocks(a, b, metric).filter(|_| self.together) {
             return of(both, Design::Blocks);
@@ -234,18 +277,19 @@ impl Origin {
         let means = |side: &ConditionTrials<'_>| side.means(metric);
         let (a, b) = (means(a), means(b));
         let n = [a.len(), b.len()];
-        Values { unseen: self.unseen(n, self.inflations(n)), ..of((a, b), self.design(n)) }
+        let unseen = self.unseen(n, 1, self.inflations(n, 1)).map(|(most, design)| (most, Design::Apart(design)));
+        Values { unseen, ..of((a, b), self.design(n)) }
     }
 
     /// The design of `n` trials of a condition each that are not paired by blocks.
     pub(crate) fn design(&self, n: [usize; 2]) -> Design<'static> {
-        if self.together { Design::Independent } else { Design::Apart(self.inflations(n)) }
+        if self.together { Design::Independent } else { Design::Apart(self.inflations(n, 1)) }
     }
 
-    fn inflations(&self, n: [usize; 2]) -> [f64; 2] {
-        // Between consecutive trials of one condition, trials of other conditions ran.
+    /// For `n` trials of a condition on each of so many machines.
+    fn inflations(&self, n: [usize; 2], machines: usize) -> [f64; 2] {
         [0, 1].map(|side| match (self.order, self.trials[side]) {
-            (Some(order), Some(all)) => order.inflation_apart(n[side].max(2), all as f64 / n[side].max(1) as f64),
+            (Some(order), Some(all)) => order.inflation_apart(n[side].max(2), apart(all, n[side], machines)),
             _ => 1.0,
         })
     }
@@ -291,8 +335,13 @@ pub(super) fn metrics_of(
                 disturbed,
                 withheld: false,
                 paired: all.design == Design::Blocks,
-                left_out: a.means(&name).len() + b.means(&name).len() - all.a.len() - all.b.len(),
+                left_out: match all.machines {
+                    Some(_) => 0,
+                    None => a.means(&name).len() + b.means(&name).len() - all.a.len() - all.b.len(),
+                },
                 one_run: origin.together(),
+                fails_gate: false,
+                machines: all.machines.map(|(machines, _)| machines),
                 name: name.clone(),
             };
             let clean = clean.as_ref().map(|(a, b)| origin.values(a, b, &name, adjusted));

@@ -1,6 +1,6 @@
 //! Runs a complete comparison: matching, verdicts, notes and gate.
 
-use super::conclusion::{Comparison, DisturbedSide, JoinedBy, MostDisturbing, Note};
+use super::conclusion::{Comparison, DisturbedSide, Gate, JoinedBy, MostDisturbing, Note};
 use super::groups::{self, AgainstFirst, Compared, Grouped, MOST_SIDES, ManyComparison};
 use super::matching::{Matched, Run, lacking, matched, run_of, unmatched};
 use super::model::{CompareError, Losses, MetricComparison, Options, Side};
@@ -143,6 +143,14 @@ fn undetected_drift(judged: &[Pair], min_effect: f64) -> Option<Note> {
     Some(Note::DriftUnseen { metric: name.clone(), verdict: *verdict, trials, correlation })
 }
 
+/// The same for a gate that passes.
+fn gate_of_undetected_drift(judged: &[Pair], gate: Option<Gate>, margin: Option<f64>) -> Option<Note> {
+    let pair = verdicts::passes_undrifted(judged, margin.filter(|_| gate == Some(Gate::Passed))?)?;
+    let MetricComparison { name, trials_a, trials_b, .. } = &pair.comparison;
+    let (trials, (correlation, _)) = ((*trials_a).min(*trials_b), pair.all.unseen?);
+    Some(Note::GateDriftUnseen { metric: name.clone(), trials, correlation })
+}
+
 pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison, CompareError> {
     let (of_a, of_b) = (run_of(a)?, run_of(b)?);
     let (of_a, of_b) = (Read { side: a, run: &of_a, label: "A" }, Read { side: b, run: &of_b, label: "B" });
@@ -157,11 +165,12 @@ pub(super) fn concluded(found: Prepared, options: &Options) -> Comparison {
     // Metrics that only explain others are a separate family of tests, so that they do not make other verdicts harder.
     let (details, others): (Vec<Pair>, Vec<Pair>) =
         others.into_iter().partition(|pair| metric::describe(&pair.comparison.name).is_detail());
-    let judged = verdicts(judged, options.min_effect);
+    let mut judged = verdicts(judged, options.min_effect);
     notes.extend(judged.iter().filter_map(|pair| moved(&pair.comparison, "B")).next());
     notes.extend(undetected_drift(&judged, options.min_effect));
     let incomplete = verdicts::is_incomplete(&notes, "A");
-    let gate = options.fail_if_slower.map(|margin| gate(&judged, &losses, incomplete, margin));
+    let gate = options.fail_if_slower.map(|margin| gate(&mut judged, &losses, incomplete, margin));
+    notes.extend(gate_of_undetected_drift(&judged, gate, options.fail_if_slower));
     let mut explain: Vec<Pair> =
         [others, details].into_iter().flat_map(|family| verdicts(family, options.min_effect)).collect();
     as_judged(&judged, &mut explain);
@@ -216,7 +225,7 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
         let (names, pairs): (Vec<&&str>, Vec<Pair>) = family.into_iter().unzip();
         (names.into_iter().map(|name| (*name).to_owned()).collect(), verdicts(pairs, options.min_effect))
     };
-    let (names, judged) = tested(judged);
+    let (names, mut judged) = tested(judged);
     let (other_names, mut others) = tested(others);
     as_judged(&judged, &mut others);
     let losses = verdicts::tested_losses(losses);
@@ -228,7 +237,8 @@ pub fn compare_many(sides: &[(String, Side<'_>)], options: &Options) -> Result<M
     notes.extend(names.iter().zip(&judged).filter_map(|(name, pair)| moved(&pair.comparison, name)).next());
     notes.extend(undetected_drift(&judged, options.min_effect));
     let incomplete = verdicts::is_incomplete(&notes, first.label);
-    let gate = options.fail_if_slower.map(|margin| gate(&judged, &losses, incomplete, margin));
+    let gate = options.fail_if_slower.map(|margin| gate(&mut judged, &losses, incomplete, margin));
+    notes.extend(gate_of_undetected_drift(&judged, gate, options.fail_if_slower));
     let named = names.into_iter().zip(judged).chain(other_names.into_iter().zip(others));
     Ok(ManyComparison {
         sides: sides.iter().map(|(name, _)| name.clone()).collect(),

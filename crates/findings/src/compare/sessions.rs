@@ -6,7 +6,7 @@ use super::matching::{Run, run_of};
 use super::model::{CompareError, ConditionPair, Losses, Lost, MetricComparison, Options, Side};
 use super::run::{Read, concluded, prepared};
 use super::verdicts;
-use crate::collect::{ConditionTrials, is_same_trial};
+use crate::collect::{ConditionTrials, host, is_same_trial};
 use crate::differences;
 use std::collections::{BTreeMap, HashMap};
 use tare_results::Results;
@@ -52,6 +52,8 @@ pub fn compare_sessions(a: &[Side<'_>], b: &[Side<'_>], options: &Options) -> Re
         found.differences = differences::between(first_a.results, first_b.results);
     }
     let mut found = concluded(found, options);
+    // Sessions are no neighbouring trials of a run.
+    found.notes.retain(|note| !matches!(note, Note::DriftUnseen { .. } | Note::GateDriftUnseen { .. }));
     found.sessions = Some(of);
     let few = |metric: &&mut MetricComparison| metric.trials_a.min(metric.trials_b) < FEWEST_SESSIONS;
     found.metrics.iter_mut().filter(few).for_each(|metric| metric.verdict = Verdict::Inconclusive);
@@ -114,6 +116,8 @@ fn as_trial(condition: &ConditionTrials<'_>, number: usize, block: usize) -> Opt
         record.outcome = Outcome::Failed;
     }
     (record.trial, record.block) = (number, block);
+    // A session of several machines has none of them as its own.
+    record.ran_on = record.ran_on.filter(|own| of.ok.iter().all(|trial| host(trial) == own.host));
     record.plain = Default::default();
     record.of_all_samples = BTreeMap::new();
     record.samples = as_samples(&of, record.elapsed_s);

@@ -163,6 +163,21 @@ pub(super) fn undetected(judged: &[Pair], min_effect: f64) -> Option<&Pair> {
     judged.get(place)
 }
 
+/// The first pair of two runs whose interval would not be within the margin of a gate if neighbouring trials had the
+/// correlation that the runs do not exclude, although the gate passes.
+pub(super) fn passes_undrifted(judged: &[Pair], margin: f64) -> Option<&Pair> {
+    let depends = |pair: &&Pair| {
+        let drifted = pair.if_drifted();
+        let is_within = |values: &Values| {
+            let found =
+                ratio::compare(&[pair.arms(values)], margin, CONFIDENCE).ok().and_then(|all| all.first().copied());
+            is_within(pair, values, found, margin)
+        };
+        pair.all.unseen.is_some() && is_within(&pair.all) && !is_within(&drifted)
+    };
+    judged.iter().find(depends)
+}
+
 /// A metric with the same figures as a judged metric gets its verdict: `qps` next to `tps` if a transaction is one
 /// query.
 pub(super) fn as_judged(judged: &[Pair], others: &mut [Pair]) {
@@ -231,9 +246,13 @@ fn compared<'p>(
 /// the disturbed trials, unless the slowdown is larger than the disturbance could explain.
 ///
 /// It also fails if B is shown to lose trials more often, and it cannot pass if a side lost trials, or if the
-/// comparison is `incomplete`: [`is_incomplete`].
-pub(super) fn gate(judged: &[Pair], losses: &[Losses], incomplete: bool, margin: f64) -> Gate {
+/// comparison is `incomplete`: [`is_incomplete`]. Metrics that fail it are marked.
+pub(super) fn gate(judged: &mut [Pair], losses: &[Losses], incomplete: bool, margin: f64) -> Gate {
     let lost = losses.iter().any(|found| found.a.lost + found.b.lost > 0);
+    let outcomes = compared(judged, margin, |pair| &pair.all);
+    for (pair, outcome) in judged.iter_mut().zip(outcomes) {
+        pair.comparison.fails_gate = outcome.is_some_and(|outcome| outcome.verdict == Verdict::Slower);
+    }
     match of_metrics(judged, margin) {
         _ if losses.iter().any(|found| found.b_fails_more) => Gate::Failed,
         Gate::Passed if lost || incomplete || judged.is_empty() => Gate::Inconclusive,
@@ -257,22 +276,25 @@ fn gate_of<'p>(judged: &'p [Pair], margin: f64, values: impl Fn(&'p Pair) -> &'p
     if outcomes.iter().flatten().any(|outcome| outcome.verdict == Verdict::Slower) {
         return Gate::Failed;
     }
-    let within = |(pair, outcome): (&'p Pair, &Option<ratio::Comparison>)| {
-        let Some(ratio::Comparison { effect, verdict, .. }) = *outcome else { return false };
-        let Some(ci) = effect.estimate().ci else { return false };
-        let values = values(pair);
-        if are_few([values.a.len(), values.b.len()]) && !matches!(verdict, Verdict::Equivalent | Verdict::Faster) {
-            return false;
-        }
-        // A difference is taken relative to the magnitude of A.
-        let relative = |end: f64| match effect {
-            Effect::Ratio(_) => end,
-            Effect::Difference(_) => 1.0 + end / pair.comparison.mean_a.abs(),
-        };
-        match pair.comparison.better {
-            Better::Higher => relative(ci.low) >= 1.0 / (1.0 + margin),
-            Better::Lower => relative(ci.high) <= 1.0 + margin,
-        }
-    };
+    let within =
+        |(pair, outcome): (&'p Pair, &Option<ratio::Comparison>)| is_within(pair, values(pair), *outcome, margin);
     if judged.iter().zip(&outcomes).all(within) { Gate::Passed } else { Gate::Inconclusive }
+}
+
+/// Whether the worse end of the interval of these values lies within the margin.
+fn is_within(pair: &Pair, values: &Values, outcome: Option<ratio::Comparison>, margin: f64) -> bool {
+    let Some(ratio::Comparison { effect, verdict, .. }) = outcome else { return false };
+    let Some(ci) = effect.estimate().ci else { return false };
+    if are_few([values.a.len(), values.b.len()]) && !matches!(verdict, Verdict::Equivalent | Verdict::Faster) {
+        return false;
+    }
+    // A difference is taken relative to the magnitude of A.
+    let relative = |end: f64| match effect {
+        Effect::Ratio(_) => end,
+        Effect::Difference(_) => 1.0 + end / pair.comparison.mean_a.abs(),
+    };
+    match pair.comparison.better {
+        Better::Higher => relative(ci.low) >= 1.0 / (1.0 + margin),
+        Better::Lower => relative(ci.high) <= 1.0 + margin,
+    }
 }

@@ -67,7 +67,7 @@ fn between(
     let blocks = |times: &[TrialTime<'_>]| times.iter().map(|time| time.trial.block).collect::<Vec<usize>>();
     let blocks = blocked.then(|| [blocks(&times_a), blocks(&times_b)]);
     let apart = apart([times_a.len(), times_b.len()]);
-    let trials = Trials { a: &times_a, b: &times_b, blocks, apart };
+    let trials = Trials { a: &times_a, b: &times_b, blocks, apart, rounding: trials::rounding([one, other]) };
     let whole = trials.shift(&|time| time.us);
     let disturbed = sides.iter().any(is_disturbed);
     let undisturbed = disturbed.then(|| trials.shift(&|time| time.us - time.part(&Part::OtherPrograms)));

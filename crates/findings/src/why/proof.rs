@@ -3,7 +3,7 @@
 use super::model::{Cause, Why};
 use super::prove::{Change, Expected, Experiment, TABLES};
 use super::suspect::Suspect;
-use super::trials::Trials;
+use super::trials::{self, Trials};
 use crate::ab::{Ab, AbVerdict};
 use crate::collect::{self, ConditionTrials};
 use crate::time::{self, Part, TrialTime};
@@ -199,7 +199,8 @@ impl WaitsChange {
         let of_us = a.iter().map(|time| time.us).sum::<f64>() / a.len() as f64;
         let blocks = |times: &[TrialTime<'_>]| times.iter().map(|time| time.trial.block).collect::<Vec<usize>>();
         let blocks = (one.blocked && other.blocked).then(|| [blocks(&a), blocks(&b)]);
-        let trials = Trials { a: &a, b: &b, blocks, apart: Design::Independent };
+        let rounding = trials::rounding([one, other]);
+        let trials = Trials { a: &a, b: &b, blocks, apart: Design::Independent, rounding };
         let own = suspect.own_waits();
         let is_other = |part: &Part| !Part::WORK.contains(part) && *part != Part::OtherPrograms && !own.contains(part);
         let sum = |of: &dyn Fn(&Part) -> bool| {

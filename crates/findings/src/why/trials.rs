@@ -1,15 +1,17 @@
 //! The trials of both sides with their pairing, and how times and events per transaction differ between them.
 
-use crate::collect::trial_mean;
+use crate::collect::{ConditionTrials, mean, trial_mean};
 use crate::confidence::{self, CONFIDENCE};
+use crate::rounding;
 use crate::time::{Event, TrialTime, events_in_all, events_of_trial};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use tare_results::Results;
+use tare_results::metric::TPS;
 use tare_results::server_cost::{Operation, Quantity, ServerCost};
 use tare_stats::Interval;
 use tare_stats::multiple::benjamini_hochberg;
-use tare_stats::ratio::{Design, Shift, by_block, shift};
+use tare_stats::ratio::{Design, Rounding, Shift, by_block, shift};
 
 /// False discovery rate of parts, functions and events.
 pub(super) const FALSE_DISCOVERIES: f64 = 0.05;
@@ -24,6 +26,15 @@ pub(crate) struct Trials<'t, 'r> {
     pub(super) blocks: Option<[Vec<usize>; 2]>,
     /// The design of trials that have no blocks in common.
     pub(super) apart: Design<'static>,
+    /// What rounding hides of the throughput of A and of B, as a part of it. All values are per transaction, and so
+    /// as inexact as the number of transactions.
+    pub(super) rounding: [Rounding; 2],
+}
+
+/// [`Trials::rounding`] of these sides.
+pub(super) fn rounding(sides: [&ConditionTrials<'_>; 2]) -> [Rounding; 2] {
+    let [a, b] = rounding::of_sides(sides, TPS.name());
+    [(a, sides[0]), (b, sides[1])].map(|(hidden, side)| rounding::relative(hidden, side, TPS.name()))
 }
 
 /// A cost of the server per transaction.
@@ -49,9 +60,11 @@ impl Trials<'_, '_> {
             Some(self.blocks.as_ref()?[side].iter().copied().zip(values.iter().copied()).collect())
         };
         let together = numbered(0, a).zip(numbered(1, b)).and_then(|(a, b)| by_block(&a, &b));
+        let hidden = [(a, self.rounding[0]), (b, self.rounding[1])];
+        let hidden = hidden.map(|(values, own)| own.times(mean(values).unwrap_or(0.0).abs()));
         let found = match together {
-            Some((a, b)) => shift(&a, &b, Design::Blocks, CONFIDENCE),
-            None => shift(a, b, self.apart, CONFIDENCE),
+            Some((a, b)) => shift([&a, &b], hidden, Design::Blocks, CONFIDENCE),
+            None => shift([a, b], hidden, self.apart, CONFIDENCE),
         };
         found.unwrap_or(none)
     }
@@ -82,8 +95,7 @@ impl Trials<'_, '_> {
 
     /// As [`Trials::shift_of`], with the means of A and of B.
     pub(super) fn means_of(&self, a: &[f64], b: &[f64]) -> Counts {
-        let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-        ([mean(a), mean(b)], self.shift_of(a, b))
+        ([a, b].map(|values| mean(values).unwrap_or(0.0)), self.shift_of(a, b))
     }
 }
 

@@ -325,6 +325,24 @@ fn a_verdict_that_drift_could_cause_in_short_runs_has_a_note() {
     assert_eq!(notes(&wavy(1.0), &wavy(1.006)), (Verdict::Faster, vec![with(10, 0.73)]));
 }
 
+/// Equal runs whose interval ends well within 5%, and with such a correlation does not.
+#[test]
+fn a_gate_that_drift_could_let_pass_in_short_runs_has_a_note() {
+    let of = |trials: usize| run(trials, |i, luck| trial(i, i, "c", 1000.0 * luck.powi(3), false));
+    let gate = |trials: usize, margin: f64| {
+        let options = Options { fail_if_slower: Some(margin), ..Options::default() };
+        let found = compare(whole(&of(trials)), whole(&of(trials)), &options).unwrap();
+        let notes: Vec<Note> =
+            found.notes.into_iter().filter(|note| matches!(note, Note::GateDriftUnseen { .. })).collect();
+        (found.gate, notes)
+    };
+    let note = Note::GateDriftUnseen { metric: "tps".to_owned(), trials: 3, correlation: 0.8 };
+    assert_eq!(gate(3, 0.05), (Some(Gate::Passed), vec![note]));
+    assert_eq!(gate(3, 1.0), (Some(Gate::Passed), vec![]), "beyond any drift");
+    assert_eq!(gate(3, 0.001), (Some(Gate::Inconclusive), vec![]));
+    assert_eq!(gate(10, 0.05), (Some(Gate::Passed), vec![]), "these ten exclude a drift");
+}
+
 /// A CSV file without a column of blocks has no plan, and every block is 0. The trials of a condition are then
 /// neighbours in the order of their numbers, and those of different conditions are not.
 #[test]

@@ -195,3 +195,12 @@ fn modes_that_one_condition_has_alone_are_none_of_all_conditions() {
     assert_eq!(of(both(&[100.0, 150.0, 200.0], &[150.0])), (vec![3, 0], 0));
     assert_eq!(of(both(&[100.0, 150.0], &[125.0])), (vec![2, 0], 0));
 }
+
+#[test]
+fn modes_of_all_conditions_are_no_harder_to_detect_than_those_of_one() {
+    let mut draws = Draws::new(4);
+    let of = |i: usize| trial(i, i / 2, ["x=a", "x=b"][i % 2], 1000.0 * (0.01 * draws.normal()).exp(), false);
+    let trials: Vec<TrialRecord> = (0..120).map(of).collect();
+    let found = summarize(&results("best", trials)).modes_tested.unwrap();
+    assert!(found.power_together.unwrap() >= found.power_in_one.unwrap(), "{found:?}");
+}

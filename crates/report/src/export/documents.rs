@@ -7,7 +7,7 @@ use crate::tables::Cell;
 use crate::words::{self, answer, warnings};
 use std::fmt::Write as _;
 use std::io::{self, Write};
-use tare_findings::compare::{Gate, Losses, MetricComparison, Verdict};
+use tare_findings::compare::{Gate, Losses, MetricComparison};
 use tare_text::count;
 
 /// Writes one `tabular`; the document needs `\usepackage{booktabs}`. One row per condition: mean and half-width of each
@@ -150,13 +150,13 @@ pub fn markdown(base: &str, judged: &[Judged<'_>], losses: &[Losses], gate: Opti
     text
 }
 
-/// Commands for the log of a GitHub Actions step: if the gate failed, an error for each metric that is slower and each
+/// Commands for the log of a GitHub Actions step: if the gate failed, an error for each metric that fails it and each
 /// side that fails more often; a warning if the gate could not decide.
 pub fn annotations(judged: &[Judged<'_>], losses: &[Losses], gate: Option<Gate>) -> Vec<String> {
     let line = |level: &str, text: &str| format!("::{level} title=tare::{}", data(&tare_text::shown(text)));
     match gate {
         Some(Gate::Failed) => {
-            let slower = judged.iter().filter(|(_, metric)| metric.verdict == Verdict::Slower);
+            let slower = judged.iter().filter(|(_, metric)| metric.fails_gate);
             let failing = losses
                 .iter()
                 .filter(|found| found.b_fails_more)

@@ -148,7 +148,9 @@ struct Gated<'a> {
 
 impl Gated<'_> {
     pub(crate) fn words(&self, options: &Options) -> String {
-        let judged = || self.metrics.iter().filter(|metric| metric.judged);
+        // A failed gate names the metrics that fail it, unless it is failed trials that do.
+        let fails = self.gate == Gate::Failed && !self.losses.iter().any(|found| found.b_fails_more);
+        let judged = || self.metrics.iter().filter(|metric| metric.judged && (metric.fails_gate || !fails));
         let mut names: Vec<&str> = Vec::new();
         judged().for_each(|metric| {
             if !names.contains(&metric.name.as_str()) {

@@ -240,6 +240,7 @@ fn nothing_tested(why: &Untested) -> Vec<String> {
         | Untested::SingleTrial { range: None, .. }
         | Untested::NotRankable
         | Untested::NoSpreadSources
+        | Untested::SpreadRounded { .. }
         | Untested::NoSteps => Vec::new(),
     }
 }

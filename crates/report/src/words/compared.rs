@@ -51,6 +51,9 @@ pub fn how_compared(metrics: &[&MetricComparison]) -> String {
 fn how(metric: &MetricComparison) -> String {
     let MetricComparison { trials_a, trials_b, left_out, .. } = metric;
     let blocks = count(*trials_a, "block");
+    if let (true, Some(machines)) = (metric.paired, metric.machines) {
+        return format!("as two runs, machine by machine, over {machines} machines, between which they differ");
+    }
     match (metric.paired, left_out) {
         (true, 0) => format!("block by block, over {blocks}"),
         (true, 1) => format!("block by block, over {blocks}; a trial whose block lacks the other side is left out"),
@@ -61,7 +64,11 @@ fn how(metric: &MetricComparison) -> String {
             "without blocks ({trials_a} and {trials_b} trials), because too few blocks have a trial of both sides: \
              intervals include what changed between blocks"
         ),
-        (false, _) => format!("as two runs, without blocks ({trials_a} and {trials_b} trials)"),
+        (false, _) => {
+            let levels =
+                metric.machines.map_or_else(String::new, |n| format!(" and without the levels of {n} machines"));
+            format!("as two runs, without blocks{levels} ({trials_a} and {trials_b} trials)")
+        }
     }
 }
 

@@ -243,6 +243,10 @@ pub(crate) fn note(found: &Note) -> String {
              trials would make them",
             if *shown { "resemble" } else { "may resemble" }
         ),
+        Note::GateDriftUnseen { metric, trials, correlation } => format!(
+            "{trials} trials cannot exclude drift within a run: if each resembled the one before it (correlation \
+             {correlation}), the gate would not pass, because {metric} could be slower than it allows"
+        ),
         Note::DriftUnseen { metric, verdict, trials, correlation } => format!(
             "{trials} trials cannot exclude drift within a run: if each resembled the one before it (correlation \
              {correlation}), {metric} would not be shown to be {}",

@@ -39,7 +39,12 @@ pub(super) fn of_all(verdict: &Verdict) -> String {
                 true => format!("either extreme and another of the {conditions} conditions"),
                 false => format!("the {conditions} conditions"),
             };
-            let ends = range.as_ref().map(|range| joined(&[range.low.1, range.high.1], "to", range.unit));
+            // Means that do not divide to the ratio next to them would contradict it.
+            let fits = |range: &&Range| {
+                let [high, low] = [range.high.1, range.low.1];
+                extremes.as_ref().is_none_or(|found| divide_as_printed([high, low], range.unit, found.ratio))
+            };
+            let ends = range.as_ref().filter(fits).map(|range| joined(&[range.low.1, range.high.1], "to", range.unit));
             not_shown::ranked(&measured(what), &between, ends, extremes.as_ref(), alone)
         }
         Verdict::Raced(race) => find::sentence(race),
@@ -113,6 +118,13 @@ fn nothing_tested(why: &Untested) -> String {
         Untested::NoSpreadSources => {
             "Causes of the spread cannot be assessed: too few trials of every combination of the factors.".to_owned()
         }
+        Untested::SpreadRounded { metric } => first_that_fits([
+            format!(
+                "Causes of the spread cannot be assessed: trials vary by no more than the rounding of {} hides.",
+                phrase(metric)
+            ),
+            "Causes of the spread cannot be assessed: trials vary by no more than rounding hides.".to_owned(),
+        ]),
         Untested::TooFewRungs { .. } => {
             "Scaling cannot be assessed: fewer than three numbers of nodes or threads were measured.".to_owned()
         }

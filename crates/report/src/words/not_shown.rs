@@ -94,7 +94,7 @@ mod tests {
     use super::*;
     use crate::words::headline::headline;
     use tare_findings::factors::TermFactor;
-    use tare_findings::verdict::{Measured, Tested};
+    use tare_findings::verdict::{Measured, Range, Tested};
     use tare_stats::Interval;
     use tare_stats::blocks::{Analysis, Spread};
 
@@ -154,6 +154,22 @@ mod tests {
         let ci = Some(Interval { low: 0.9, high: 1.6 });
         let levels = ranked_levels("No p of 3 is better", "throughput", Some(&Extremes { ratio: 1.2, ci }), &[]);
         assert_eq!(levels, "No p of 3 is better (throughput: 1.20x, 95% interval 0.90x to 1.60x).");
+    }
+
+    /// The ratio is that of geometric means within blocks.
+    #[test]
+    fn means_that_do_not_divide_to_the_ratio_are_not_next_to_it() {
+        let said = |low: f64, high: f64| {
+            let what = Measured { metric: "tps".to_owned(), metrics: 1, steps: None };
+            let ci = Some(Interval { low: 0.99, high: 1.02 });
+            let extremes = Some(Extremes { ratio: 1.0059, ci });
+            let range = Some(Range { low: ("a".to_owned(), low), high: ("b".to_owned(), high), unit: "1/s" });
+            let (conditions, tested, alone) = (2, tested(1, 1), Vec::new());
+            headline(&Verdict::NotRanked { what, conditions, extremes, range, fewest_trials: 9, tested, alone })
+        };
+        let lead = "No difference of throughput is shown between the 2 conditions";
+        assert_eq!(said(997.0, 999.0), format!("{lead} (+0.59%, 95% interval -1.0% to +2.0%)."));
+        assert_eq!(said(993.0, 999.0), format!("{lead} (993 to 999 /s: +0.59%, 95% interval -1.0% to +2.0%)."));
     }
 
     #[test]

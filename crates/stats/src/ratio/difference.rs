@@ -44,19 +44,25 @@ pub struct Shift {
 
 /// The difference of two means, by the t-test of the block differences, or by Welch's test without blocks. The smallest
 /// detectable difference is (t_{1 - alpha / 2} + t_power) standard errors (Kutner et al., Applied Linear Statistical
-/// Models, 2005). In a design with a probe, the probe is ignored. Few trials are tested as everywhere, see [`are_few`].
+/// Models, 2005), and what rounding may hide. In a design with a probe, the probe is ignored. Few trials are tested as
+/// everywhere, see [`are_few`].
 ///
 /// # Errors
 /// [`Error::NotFinite`] for values that are not finite, [`Error::Mismatch`] when the sides have different numbers of
 /// blocks, and [`Error::TooFew`] without a trial.
-pub fn shift(a: &[f64], b: &[f64], design: Design<'_>, confidence: f64) -> Result<Shift, Error> {
+pub fn shift(
+    [a, b]: [&[f64]; 2],
+    rounding: [Rounding; 2],
+    design: Design<'_>,
+    confidence: f64,
+) -> Result<Shift, Error> {
     let inflation = match design {
-        Design::Probed { trials, .. } => return shift(a, b, *trials, confidence),
+        Design::Probed { trials, .. } => return shift([a, b], rounding, *trials, confidence),
         Design::Blocks => None,
         Design::Independent => Some([1.0; 2]),
         Design::Apart(inflation) => Some(inflation),
     };
-    let found = Difference::of(a, b, inflation, Default::default())?;
+    let found = Difference::of(a, b, inflation, rounding)?;
     let ci = found.interval(confidence);
     if ci.is_none() {
         return Ok(Shift { value: found.value(), ci, p_value: 1.0, smallest: None });
@@ -64,7 +70,7 @@ pub fn shift(a: &[f64], b: &[f64], design: Design<'_>, confidence: f64) -> Resul
     let Contrast { se, df, .. } = found.contrast(1.0);
     let few = are_few([a.len(), b.len()]);
     let limit = || two_sided_limit(confidence, df, few) + t_two_sided(2.0 * POWER - 1.0, df);
-    let smallest = if se > 0.0 { limit() * se * found.unit } else { 0.0 };
+    let smallest = (if se > 0.0 { limit() * se } else { 0.0 } + found.slack(1.0)) * found.unit;
     let p_value = |way: f64| upper_tail(found.statistic(1.0, way).0, df, few);
     let p_value = (2.0 * p_value(1.0).min(p_value(-1.0))).min(1.0);
     Ok(Shift { value: found.value(), ci, p_value, smallest: Some(smallest) })
@@ -170,6 +176,10 @@ impl Tested for Difference {
 mod tests {
     use super::*;
 
+    fn shift(a: &[f64], b: &[f64], design: Design<'_>) -> Shift {
+        super::shift([a, b], Default::default(), design, 0.95).unwrap()
+    }
+
     #[test]
     fn a_shift_is_that_of_a_worked_example() {
         // Student's sleep data (1908), by R: t.test(extra ~ group, paired = TRUE): t = -4.0621, df = 9, p = 0.002833,
@@ -177,12 +187,12 @@ mod tests {
         let a = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let b = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
         let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-5, "{found} {expected}");
-        let paired = shift(&b, &a, Design::Blocks, 0.95).unwrap();
+        let paired = shift(&b, &a, Design::Blocks);
         near(paired.value, -1.58);
         near(paired.ci.unwrap().low, -2.459_885_8);
         near(paired.ci.unwrap().high, -0.700_114_2);
         near(paired.p_value, 0.002_833);
-        let welch = shift(&b, &a, Design::Independent, 0.95).unwrap();
+        let welch = shift(&b, &a, Design::Independent);
         near(welch.ci.unwrap().low, -3.365_483_2);
         near(welch.p_value, 0.079_39);
         // qt(0.975, 9) + qt(0.8, 9) = 2.262157 + 0.883404 standard errors of 0.388961.
@@ -195,21 +205,33 @@ mod tests {
         // much. Of 100 it is 0.127. The limits are tan(0.49875 pi) = 254.647 and tan(0.3 pi) = 1.376 standard errors.
         let (a, b) = ([1.0, 1.002], [2.001, 2.001]);
         for design in [Design::Independent, Design::Blocks] {
-            let found = shift(&a, &b, design, 0.95).unwrap();
+            let found = shift(&a, &b, design);
             assert!((found.p_value - 0.012_73).abs() < 1e-5, "{found:?}");
             assert!((found.smallest.unwrap() - 0.001 * (254.647 + 1.376)).abs() < 1e-5, "{found:?}");
-            assert!(shift(&a, &[1.101; 2], design, 0.95).unwrap().p_value > 0.05);
+            assert!(shift(&a, &[1.101; 2], design).p_value > 0.05);
         }
-        assert!(
-            shift(&[1.0, 1.002, 1.001], &[1.101, 1.101, 1.102], Design::Independent, 0.95).unwrap().p_value < 0.001
-        );
+        assert!(shift(&[1.0, 1.002, 1.001], &[1.101, 1.101, 1.102], Design::Independent).p_value < 0.001);
     }
 
     #[test]
     fn one_trial_has_a_difference_and_nothing_that_says_how_sure_it_is() {
-        let found = shift(&[1.0], &[3.0], Design::Independent, 0.95).unwrap();
+        let found = shift(&[1.0], &[3.0], Design::Independent);
         assert_eq!(found, Shift { value: 2.0, ci: None, p_value: 1.0, smallest: None });
-        let none = shift(&[0.0; 3], &[0.0; 3], Design::Blocks, 0.95).unwrap();
+        let none = shift(&[0.0; 3], &[0.0; 3], Design::Blocks);
         assert_eq!((none.value, none.p_value, none.smallest), (0.0, 1.0, Some(0.0)));
+    }
+
+    /// Trials of whole numbers: A is 10 in all of them, B is 11. They may have been 10.4 and 10.6.
+    #[test]
+    fn what_rounding_hides_is_no_difference() {
+        let hidden = |digit: f64| [Rounding { error: digit / 12f64.sqrt(), slack: digit / 2.0 }; 2];
+        for design in [Design::Independent, Design::Blocks] {
+            let of = |b: f64, digit| super::shift([&[10.0; 5], &[b; 5]], hidden(digit), design, 0.95).unwrap();
+            let (exact, rounded) = (of(11.0, 0.0), of(11.0, 1.0));
+            assert_eq!((exact.p_value, exact.smallest), (0.0, Some(0.0)), "{design:?}: counts are not rounded");
+            assert!(rounded.p_value > 0.5 && rounded.ci.unwrap().contains(0.0), "{design:?}: {rounded:?}");
+            let smallest = rounded.smallest.unwrap();
+            assert!(smallest > 1.0 && of(10.0 + smallest, 1.0).p_value < 0.05, "{design:?}: {smallest}");
+        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod difference;
 mod fieller;
+mod machines;
 mod paired;
 mod rounding;
 mod verdict;
@@ -13,6 +14,7 @@ mod verdict;
 pub use difference::{Design, Shift, shift};
 pub(crate) use fieller::fewer;
 pub use fieller::{fieller, paired};
+pub use machines::{Basis, Levelled, by_machine};
 pub use paired::by_block;
 pub use rounding::Rounding;
 pub use verdict::{Arms, Better, Comparison, Effect, Verdict, compare};

@@ -16,6 +16,8 @@
 
 use crate::descriptive::mean;
 use crate::digits::last_digit;
+use crate::interval::Interval;
+use crate::quantiles::t_two_sided;
 
 /// What rounding hides of the trials of a side, in the unit of the metric; nothing by default.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -34,21 +36,44 @@ impl Rounding {
     /// that is more.
     pub fn alike(sides: &[Vec<Vec<f64>>], least: f64) -> Vec<Self> {
         let all: Vec<f64> = sides.iter().flatten().flatten().copied().collect();
-        let digit = Self::digit(&all).min(LARGEST_DIGIT).max(least);
+        let digit = Self::common_digit(&all, least);
         sides.iter().map(|trials| Self::of(trials.iter().map(Vec::as_slice), digit)).collect()
     }
 
     /// As a part of the mean, which is what rounding hides of a logarithm; nothing without a positive mean.
     #[must_use]
     pub fn relative(self, mean: Option<f64>) -> Self {
-        let of = |mean: f64| Self { error: self.error / mean, slack: self.slack / mean };
-        mean.filter(|mean| *mean > 0.0).map_or_else(Self::default, of)
+        mean.filter(|mean| *mean > 0.0).map_or_else(Self::default, |mean| self.times(1.0 / mean))
+    }
+
+    /// Of the values times this factor.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Self {
+        Self { error: self.error * factor, slack: self.slack * factor }
     }
 
     /// What rounding hides of the sum or the difference of two independent values.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self { error: self.error.hypot(other.error), slack: self.slack + other.slack }
+    }
+
+    /// The digit to which samples that were rounded alike were rounded, see [`Rounding::alike`].
+    pub fn common_digit(samples: &[f64], least: f64) -> f64 {
+        Self::digit(samples).min(LARGEST_DIGIT).max(least)
+    }
+
+    /// The interval of the mean of `n` trials, at least as wide as if only rounding made them differ, and wider by
+    /// what rounding may have moved the mean.
+    pub fn widened(self, ci: Interval, n: usize, confidence: f64) -> Interval {
+        if self == Self::default() || n < 2 {
+            return ci;
+        }
+        let least = t_two_sided(confidence, n as f64 - 1.0) * self.error / (n as f64).sqrt();
+        let by = (least - ci.width() / 2.0).max(0.0) + self.slack;
+        let low = ci.low - by;
+        // What is never negative has no negative mean.
+        Interval { low: if ci.low >= 0.0 { low.max(0.0) } else { low }, high: ci.high + by }
     }
 
     /// The digit to which these samples were rounded; 0 if they are not.
@@ -114,6 +139,20 @@ mod tests {
         near(of(&[&[1.0; 9], &[1.1; 9]]), 1.0, 0.05);
         near(of(&[&[1.0, 1.1, 1.2, 1.3], &[1.1, 1.2, 1.3, 1.4]]), 0.5, 0.0);
         assert_eq!(Rounding::of([[1.0, 2.0].as_slice()].into_iter(), 0.0), Rounding::default());
+    }
+
+    /// Six trials of 12: t_5 = 2.5706 of 1 / sqrt(12 6), and half a digit.
+    #[test]
+    fn the_mean_of_equal_rounded_trials_is_not_exact() {
+        let widened = |trials: &[f64]| {
+            let own = Rounding::of(trials.iter().map(std::slice::from_ref), 1.0);
+            own.widened(crate::trials::mean_interval(trials, 0.95).unwrap(), trials.len(), 0.95)
+        };
+        let equal = widened(&[12.0; 6]);
+        assert!((equal.high - 12.0 - 2.5706 / 72f64.sqrt() - 0.5).abs() < 1e-4, "{equal:?}");
+        assert!((equal.low + equal.high - 24.0).abs() < 1e-9 && widened(&[0.0, 0.0]).low == 0.0, "{equal:?}");
+        let far = [9.0, 15.0, 12.0, 10.0, 14.0, 12.0];
+        assert_eq!(widened(&far), crate::trials::mean_interval(&far, 0.95).unwrap());
     }
 
     #[test]

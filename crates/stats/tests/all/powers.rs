@@ -218,7 +218,7 @@ fn as_many_trials_are_planned_as_show_the_difference_in_four_of_five_runs() {
     let each = studies(2000);
     let shown = rate(each, || {
         let [a, b] = [1.0, 1.05].map(|mean| normals(&mut rng, mean, 0.02, 4));
-        shift(&a, &b, Design::Independent, 0.95).unwrap().p_value <= 0.05
+        shift([&a, &b], Default::default(), Design::Independent, 0.95).unwrap().p_value <= 0.05
     });
     let mut rows = Rows::default();
     rows.add("5% with the trials that are planned for it, CoV 2%", least(POWER, each), shown);

@@ -143,6 +143,7 @@ fn of_note(note: &Note) -> Option<Sentence> {
         Note::Modes { .. }
         | Note::Drifted { shown: false, .. }
         | Note::DriftUnseen { .. }
+        | Note::GateDriftUnseen { .. }
         | Note::Identical { .. }
         | Note::SameValues { .. }
         | Note::OnlyIn { .. }

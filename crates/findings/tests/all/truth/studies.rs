@@ -70,6 +70,7 @@ impl First {
             | Untested::SingleTrial { .. }
             | Untested::NotRankable
             | Untested::NoSpreadSources
+            | Untested::SpreadRounded { .. }
             | Untested::NoSteps => None,
         }
     }

@@ -74,6 +74,26 @@ fn compare_is_a_gate_with_three_outcomes() {
     assert!(metric["ci_low"].as_f64().unwrap() < metric["ci_high"].as_f64().unwrap());
 }
 
+/// The others are judged too, and their intervals are wide.
+#[test]
+fn a_failed_gate_names_the_metrics_that_fail_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, times: f64| {
+        let row = |(t, max): (usize, &f64)| {
+            let median = times * (2.0 + 0.01 * t as f64);
+            format!("q,{t},0,latency_ms_p50,{median}\nq,{t},0,latency_ms_max,{max}\n")
+        };
+        let rows: String = [60.0, 95.5, 40.0, 120.5, 75.0, 52.0].iter().enumerate().map(row).collect();
+        let file = dir.path().join(name);
+        fs::write(&file, format!("condition,trial,sample,metric,value\n{rows}")).unwrap();
+        file
+    };
+    let (a, b) = (file("a.csv", 1.0), file("b.csv", 1.3));
+    let (code, out, _) = tare(&["compare", path(&a), path(&b), "--fail-if-slower", "5"]);
+    assert_eq!(code, 1, "{out}");
+    assert!(one_line(&out).contains("gate failed: slower by more than 5.0% (latency_ms_p50)."), "{out}");
+}
+
 #[test]
 fn a_metric_that_is_better_when_lower_reverses_the_verdict() {
     let dir = tempfile::tempdir().unwrap();

@@ -336,6 +336,12 @@ fn a_comparison_says_how_each_metric_was_compared() {
     assert!(said_without.starts_with("Compared without blocks (6 and 5 trials), because"), "{said_without}");
     let apart = MetricComparison { one_run: false, ..without };
     assert_eq!(said(&[&apart]), "Compared as two runs, without blocks (6 and 5 trials).");
+    let on_machines = MetricComparison { machines: Some(3), ..apart };
+    let levels = "without blocks and without the levels of 3 machines (6 and 5 trials)";
+    assert_eq!(said(&[&on_machines]), format!("Compared as two runs, {levels}."));
+    let by_machine = MetricComparison { paired: true, ..on_machines };
+    let paired = "machine by machine, over 3 machines, between which they differ";
+    assert_eq!(said(&[&by_machine]), format!("Compared as two runs, {paired}."));
     // Two of five trials of each side share a block.
     let mut lost = results.clone();
     for record in &mut lost.trials {
