@@ -69,7 +69,7 @@ impl AnswerContext {
         if self.question == Some(Question::Scaling) { rate / 2.0 } else { rate }
     }
 
-    /// The false-alarm rate of claims about a load as a part of that of the others: less if it ended at an earlier look.
+    /// The false-alarm rate of claims about a load, as a part of that of the others: less if an earlier look ended it.
     pub(crate) fn weight(&self, load: Option<&String>) -> f64 {
         let blocks = load.and_then(|load| self.ended_loads.get(load));
         let of_look = |look: Look| blocks.map(|blocks| look.share_after(*blocks) / look.share());

@@ -81,7 +81,7 @@ fn is_throughput(name: &str) -> bool {
 }
 
 /// Laws of every throughput along each ladder; empty if fewer than three numbers were measured. `rate` is the
-/// probability that any step is called retrograde although none is; of it, the ladders of a load have the part `weight`.
+/// probability that any step is called retrograde although none is; the ladders of a load have the part `weight` of it.
 pub(super) fn scaling(
     conditions: &[ConditionTrials<'_>],
     rate: f64,
