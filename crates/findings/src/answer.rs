@@ -39,6 +39,7 @@ pub(super) fn answer(context: &AnswerContext, conditions: &[ConditionTrials<'_>]
         left_out: context.left_out.clone(),
         within: context.within.clone(),
         ended_early: None,
+        ended_loads: context.ended_loads.clone(),
     }
 }
 
@@ -136,8 +137,9 @@ fn verdict_at(rate: f64, context: &AnswerContext, conditions: &[ConditionTrials<
         }
         Some(Question::Scaling) => {
             let rate = context.ladder_rate();
-            let pooled = pooled::steps(&measured, &name, rate / 2.0);
-            steps(&scaling::scaling(conditions, rate), pooled, &name, context, &basis)
+            let pooled = pooled::steps(&measured, &name, rate / 2.0, |load| context.weight(load));
+            let laws = scaling::scaling(conditions, rate, |load| context.weight(load));
+            steps(&laws, pooled, &name, context, &basis)
         }
         Some(Question::Best(factor)) => best::verdict(&basis, factor.as_deref(), rate),
         Some(Question::Effect) => factors(&basis, mains, rate),

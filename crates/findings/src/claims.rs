@@ -364,6 +364,7 @@ mod tests {
                 left_out: Vec::new(),
                 within: None,
                 ended_early: None,
+                ended_loads: Default::default(),
             };
             assert_eq!((answer.decides(), answer.leaves_disturbed_out()), (decides, left_out), "{answer:?}");
             assert_eq!(answer.shown(), decides.unwrap_or(&with));

@@ -55,4 +55,4 @@ pub mod waits;
 pub mod warm_up;
 pub mod why;
 
-pub use summarize::{answered, settled, summarize};
+pub use summarize::{answered, settled, settled_loads, summarize};

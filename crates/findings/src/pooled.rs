@@ -73,13 +73,19 @@ const DIFFER: f64 = 0.01;
 
 /// All steps that several ladders have, over the first factor of [`OVER`] that has any. `rate` is the probability
 /// that any step is reported to give less although none does, and separately that any ladder is wrongly called an
-/// exception. Two or three ladders that differ have no exceptions: each is answered separately.
-pub(super) fn steps(conditions: &[ConditionTrials<'_>], metric: &str, rate: f64) -> Vec<PooledStep> {
+/// exception; of it, the steps of a load have the part `weight`. Two or three ladders that differ have no exceptions:
+/// each is answered separately.
+pub(super) fn steps(
+    conditions: &[ConditionTrials<'_>],
+    metric: &str,
+    rate: f64,
+    weight: impl Fn(Option<&String>) -> f64,
+) -> Vec<PooledStep> {
     let all = ladders(conditions);
     OVER.into_iter()
         .map(|over| {
             let own: Vec<&Ladder<'_, '_>> = all.iter().filter(|ladder| ladder.over == over).collect();
-            steps_over(&own, metric, rate)
+            steps_over(&own, metric, rate, &weight)
         })
         .find(|steps| !steps.is_empty())
         .unwrap_or_default()
@@ -88,7 +94,12 @@ pub(super) fn steps(conditions: &[ConditionTrials<'_>], metric: &str, rate: f64)
 /// Load, and the numbers before and after.
 type Key = (Option<String>, u64, u64);
 
-fn steps_over(ladders: &[&Ladder<'_, '_>], metric: &str, rate: f64) -> Vec<PooledStep> {
+fn steps_over(
+    ladders: &[&Ladder<'_, '_>],
+    metric: &str,
+    rate: f64,
+    weight: &dyn Fn(Option<&String>) -> f64,
+) -> Vec<PooledStep> {
     let loads: BTreeSet<&String> = ladders.iter().filter_map(|ladder| load_of(&ladder.levels)).collect();
     let mut groups: BTreeMap<Key, Vec<(&Ladder<'_, '_>, LadderStep)>> = BTreeMap::new();
     for ladder in ladders {
@@ -110,9 +121,21 @@ fn steps_over(ladders: &[&Ladder<'_, '_>], metric: &str, rate: f64) -> Vec<Poole
         ladders: steps.iter().map(|(_, step)| step.clone()).collect(),
         shared: shares_servers(steps),
     });
-    let pooled = stats::pooled_steps(&given.collect::<Vec<_>>(), CONFIDENCE, rate);
+    let given: Vec<StepOfLadders> = given.collect();
+    let weights: Vec<f64> = groups.keys().map(|(load, ..)| weight(load.as_ref())).collect();
+    // All steps are estimated together, whatever part of the rate they have.
+    let mut by_weight: Vec<(f64, Vec<Option<stats::PooledStep>>)> = Vec::new();
+    for part in &weights {
+        if by_weight.iter().all(|(known, _)| known.total_cmp(part).is_ne()) {
+            by_weight.push((*part, stats::pooled_steps(&given, CONFIDENCE, rate * part)));
+        }
+    }
+    let mut of = |place: usize| {
+        let own = by_weight.iter_mut().find(|(part, _)| part.total_cmp(&weights[place]).is_eq())?;
+        own.1[place].take().map(|step| stats::PooledStep { p_less: (step.p_less / weights[place]).min(1.0), ..step })
+    };
     let found: Vec<(&Key, &Vec<_>, stats::PooledStep)> =
-        groups.iter().zip(pooled).filter_map(|((key, steps), step)| Some((key, steps, step?))).collect();
+        groups.iter().enumerate().filter_map(|(place, (key, steps))| Some((key, steps, of(place)?))).collect();
     if found.iter().any(|(_, steps, step)| steps.len() < FEW && step.p_alike < DIFFER) {
         return Vec::new();
     }

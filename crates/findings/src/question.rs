@@ -4,9 +4,9 @@ use super::collect;
 use super::confidence::{ANSWER, FURTHER, OF_PILOT};
 use super::factors::{self, LADDERS_OVER};
 use super::find::Find;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tare_results::factor::LOADS;
-use tare_results::looks::Look;
+use tare_results::looks::{Look, ended_loads};
 use tare_results::question::Question;
 use tare_results::schema::{LeftOut, Outcome, Within};
 use tare_results::{Results, Source};
@@ -24,6 +24,8 @@ pub(super) struct AnswerContext {
     pub race: Option<Find>,
     /// Which interim look this is; none if the study is looked at once, after all trials.
     pub look: Option<Look>,
+    /// Loads that a look decided before others, with the number of their blocks.
+    pub ended_loads: BTreeMap<String, usize>,
     /// Whether the number of trials was chosen after a pilot.
     pub has_pilot: bool,
     pub attempts: usize,
@@ -42,6 +44,7 @@ impl AnswerContext {
             within: within(results),
             race: results.plan.as_ref().and_then(|plan| Find::of(plan, &results.trials)).filter(|race| race.blocks > 0),
             look: results.plan.as_ref().and_then(|plan| Look::of(plan, &results.trials)),
+            ended_loads: results.plan.as_ref().map(ended_loads).unwrap_or_default(),
             has_pilot: results.plan.as_ref().is_some_and(|plan| plan.decision.is_some()),
             attempts: results.trials.len(),
             set_aside: results.trials.iter().filter(|trial| trial.outcome == Outcome::Disturbed).count(),
@@ -64,6 +67,13 @@ impl AnswerContext {
     pub(crate) fn ladder_rate(&self) -> f64 {
         let rate = self.rate(&Question::Scaling);
         if self.question == Some(Question::Scaling) { rate / 2.0 } else { rate }
+    }
+
+    /// The false-alarm rate of claims about a load, as a part of that of the others: less if an earlier look ended it.
+    pub(crate) fn weight(&self, load: Option<&String>) -> f64 {
+        let blocks = load.and_then(|load| self.ended_loads.get(load));
+        let of_look = |look: Look| blocks.map(|blocks| look.share_after(*blocks) / look.share());
+        self.look.and_then(of_look).unwrap_or(1.0)
     }
 
     fn share(&self) -> f64 {

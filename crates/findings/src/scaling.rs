@@ -2,7 +2,7 @@
 
 use super::collect::{self, ConditionTrials};
 use super::confidence::CONFIDENCE;
-use super::factors::{Ladder, ladders};
+use super::factors::{Ladder, ladders, load_of};
 use super::{confidence, rounding};
 use serde::Serialize;
 use tare_results::metric::{self, Better};
@@ -81,15 +81,20 @@ fn is_throughput(name: &str) -> bool {
 }
 
 /// Laws of every throughput along each ladder; empty if fewer than three numbers were measured. `rate` is the
-/// probability that any step is called retrograde although none is.
-pub(super) fn scaling(conditions: &[ConditionTrials<'_>], rate: f64) -> Vec<Scaling> {
+/// probability that any step is called retrograde although none is; the ladders of a load have the part `weight` of it.
+pub(super) fn scaling(
+    conditions: &[ConditionTrials<'_>],
+    rate: f64,
+    weight: impl Fn(Option<&String>) -> f64,
+) -> Vec<Scaling> {
     let metrics = collect::all_metrics(conditions);
     let throughputs: Vec<&String> = metrics.iter().filter(|name| is_throughput(name)).collect();
     let mut all = ladders(conditions);
     // Shorter ladders have no law, so they take no share of the rate.
     all.retain(|ladder| ladder.rungs.len() >= FEWEST);
     let laws = |ladder: &Ladder<'_, '_>| {
-        let law = |metric: &&String| law(metric, ladder, &rungs(ladder, metric)?, rate / all.len() as f64);
+        let own = rate * weight(load_of(&ladder.levels)) / all.len() as f64;
+        let law = |metric: &&String| law(metric, ladder, &rungs(ladder, metric)?, own);
         throughputs.iter().copied().filter_map(|metric| law(&metric)).collect::<Vec<_>>()
     };
     let mut laws: Vec<Scaling> = all.iter().flat_map(laws).collect();

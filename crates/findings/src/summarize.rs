@@ -14,7 +14,7 @@ use super::{
     best, builds, captures, composite, counters, effects, hosts, latencies, left_out, lifetimes, load_steps, mode,
     modes, placement, places, plans, pooled, probes, residuals, rounding, scaling, spread, time, warm_up,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use tare_results::looks::{Look, looks};
 use tare_results::probe::Probe;
 use tare_results::question::Question;
@@ -37,7 +37,7 @@ pub fn summarize(results: &Results) -> Summary {
     };
     let metrics = collect::all_metrics(&conditions);
     let of_steps = || step_to_show(&answer, &conditions, &metrics);
-    let headline_metric = decided(results.plan.as_ref(), &metrics).or_else(of_steps);
+    let headline_metric = named(results.plan.as_ref(), &metrics).or_else(of_steps);
     let headline_metric = headline_metric.or_else(|| answer::headline_metric(&metrics));
     let (adjusts, not_adjusted) = probes::of_study(results, &conditions);
     let all: Vec<&ConditionTrials<'_>> = conditions.iter().collect();
@@ -58,7 +58,7 @@ pub fn summarize(results: &Results) -> Summary {
     let composite = headline.and_then(|name| composite::of(&conditions, name));
     Summary {
         effects: effects::effects(&conditions, context.answer_rate()),
-        scaling: scaling::scaling(&conditions, context.ladder_rate()),
+        scaling: scaling::scaling(&conditions, context.ladder_rate(), |load| context.weight(load)),
         spread_sources: effects::sources(&conditions, context.rate(&Question::Spread)),
         answer,
         pairs: results.plan.as_ref().and_then(|plan| Ab::of(plan, &results.trials)),
@@ -92,7 +92,7 @@ pub fn summarize(results: &Results) -> Summary {
 }
 
 /// The metric that decided pairs or a race, if the command line named one.
-fn decided(plan: Option<&Plan>, metrics: &[String]) -> Option<String> {
+fn named(plan: Option<&Plan>, metrics: &[String]) -> Option<String> {
     let plan = plan?;
     let of_pairs = plan.settle.as_ref().and_then(|rule| rule.metric.clone());
     let named = of_pairs.or_else(|| plan.race.as_ref()?.metric.clone());
@@ -229,13 +229,39 @@ fn is_settled_by(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) ->
             }
         }
         Some(Question::Scaling) => {
-            let Some(name) = headline_metric(&collect::all_metrics(conditions)) else { return false };
-            let steps = pooled::steps(conditions, &name, context.rate(&Question::Scaling) / 4.0);
-            let gives_no_less = |ci: Option<Interval>| ci.is_some_and(|ci| ci.low >= MINIMUM_EFFECT.recip());
-            !steps.is_empty() && steps.iter().all(|step| step.less || gives_no_less(step.ci))
+            let loads = decided(context, conditions);
+            !loads.is_empty() && loads.values().all(|decided| *decided)
         }
         _ => false,
     }
+}
+
+/// Whether every step of a load is decided, over all its ladders; an earlier look has decided those of a load that
+/// ended. Empty without steps of several ladders.
+fn decided(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> BTreeMap<Option<String>, bool> {
+    let Some(name) = headline_metric(&collect::all_metrics(conditions)) else { return BTreeMap::new() };
+    let rate = context.rate(&Question::Scaling) / 4.0;
+    let gives_no_less = |ci: Option<Interval>| ci.is_some_and(|ci| ci.low >= MINIMUM_EFFECT.recip());
+    let mut loads = BTreeMap::new();
+    for step in pooled::steps(conditions, &name, rate, |load| context.weight(load)) {
+        let ended = step.load.as_ref().is_some_and(|load| context.ended_loads.contains_key(load));
+        *loads.entry(step.load.clone()).or_insert(true) &= ended || step.less || gives_no_less(step.ci);
+    }
+    loads
+}
+
+/// The loads of a study of ladders that need no further trial, with the disturbed trials and without them.
+pub fn settled_loads(results: &Results) -> BTreeSet<String> {
+    let (context, conditions) = (AnswerContext::of(results), collect::conditions(results));
+    if context.question != Some(Question::Scaling) {
+        return BTreeSet::new();
+    }
+    let of = |conditions: &[ConditionTrials<'_>]| -> BTreeSet<String> {
+        let loads = decided(&context, conditions).into_iter();
+        loads.filter(|(_, decided)| *decided).filter_map(|(load, _)| load).collect()
+    };
+    let clean: Vec<ConditionTrials<'_>> = conditions.iter().map(ConditionTrials::clean).collect();
+    of(&conditions).intersection(&of(&clean)).cloned().collect()
 }
 
 /// Whether a ratio is shown to lie within `1 / most` to `most`.
@@ -254,7 +280,7 @@ mod tests {
         let rule = Settle::between(["a".to_owned(), "b".to_owned()], Rule::Anytime, 1);
         let plan = Plan { settle: Some(Settle { metric: Some("figure".to_owned()), ..rule }), ..Plan::default() };
         let named =
-            |metrics: &[&str]| decided(Some(&plan), &metrics.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+            |metrics: &[&str]| named(Some(&plan), &metrics.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
         assert_eq!(named(&["tps", "figure"]).as_deref(), Some("figure"));
         assert_eq!(named(&["tps"]), None);
     }

@@ -9,6 +9,7 @@ use super::mode::Mode;
 use super::pooled::PooledStep;
 use super::spread::SpreadFrom;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use tare_results::looks::Look;
 use tare_results::schema::{LeftOut, Levels, Within};
 use tare_stats::Interval;
@@ -28,6 +29,8 @@ pub struct Answer {
     pub within: Option<(Within, usize)>,
     /// The interim look that settled the question; none if it took all trials or is not settled.
     pub ended_early: Option<Look>,
+    /// Loads whose question an interim look settled before that of others, with the number of their blocks.
+    pub ended_loads: BTreeMap<String, usize>,
 }
 
 impl Answer {

@@ -4,7 +4,8 @@
 //! Haybittle 1971 and Peto and others 1976). These add up to the whole, so the error rate of the answer holds whatever
 //! stopping rule is used between two looks, and whatever the distribution of the trials.
 
-use crate::schema::{Outcome, Plan, PlannedTrial, TrialRecord};
+use crate::factor::LOADS;
+use crate::schema::{Outcome, Plan, PlannedCondition, PlannedTrial, TrialRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_stats::sequential::LOOKS;
@@ -57,6 +58,33 @@ impl Look {
     pub fn share(&self) -> f64 {
         if self.is_last && !self.is_open { 1.0 - EARLY * (self.of - 1) as f64 } else { EARLY }
     }
+
+    /// The share for a part of the study that ended after so many blocks. One that ended at an earlier look keeps the
+    /// share of that look: it ended because of its own trials.
+    pub fn share_after(&self, blocks: usize) -> f64 {
+        if blocks < self.blocks { EARLY } else { self.share() }
+    }
+}
+
+/// The loads that a look decided, so that no later block has a trial of them, each with the number of its blocks. Empty
+/// for plans whose rungs are not chosen while they run: their blocks are complete.
+pub fn ended_loads(plan: &Plan) -> BTreeMap<String, usize> {
+    if plan.within.as_ref().is_none_or(|within| within.rungs.is_none()) {
+        return BTreeMap::new();
+    }
+    let load = |planned: &PlannedCondition| LOADS.iter().find_map(|factor| planned.levels.get(*factor)).cloned();
+    let loads: BTreeMap<&str, String> =
+        plan.conditions.iter().filter_map(|planned| Some((planned.name.as_str(), load(planned)?))).collect();
+    let mut ran: BTreeMap<String, usize> = BTreeMap::new();
+    for trial in &plan.trials {
+        if let Some(load) = loads.get(trial.condition.as_str()) {
+            let blocks = ran.entry(load.clone()).or_default();
+            *blocks = (*blocks).max(trial.block + 1);
+        }
+    }
+    let all = ran.values().copied().max().unwrap_or_default();
+    ran.retain(|_, blocks| *blocks < all);
+    ran
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use tare::run::settled;
+use tare::run::{settled, settled_loads};
 use tare_drive::workload::TrialSize;
 use tare_findings::summarize;
 use tare_findings::verdict::Verdict;
@@ -215,8 +215,9 @@ fn ran(
             records.push(record(grid, study, &plan, (planned, places[&planned.condition]), planted, (seed, cpus))?);
         }
         let is_settled = |plan: &Plan, records: &[TrialRecord]| settled(study, plan, records);
+        let decided = |plan: &Plan, records: &[TrialRecord]| settled_loads(study, plan, records);
         let more = race::extended(&plan, &records)
-            .or_else(|| rungs::extended(study, &plan, &records, is_settled))
+            .or_else(|| rungs::extended(study, &plan, &records, is_settled, decided))
             .or_else(|| looks::extended(study, &plan, &records, is_settled));
         match more {
             Some(more) => plan = more,

@@ -71,6 +71,10 @@ fn not_measured(answer: &Answer) -> Vec<String> {
             look.blocks, look.of_blocks, look.number, look.of
         ));
     }
+    let ended = |(load, blocks): (&String, &usize)| {
+        format!("{load} was measured in {} only: its question was decided then.", count(*blocks, "block"))
+    };
+    sentences.extend(answer.ended_loads.iter().map(ended));
     let Some((within, conditions)) = &answer.within else { return sentences };
     let mut cut: Vec<String> =
         within.levels.iter().map(|(factor, levels)| format!("{factor} {}", levels.join(", "))).collect();
@@ -362,12 +366,20 @@ mod tests {
         let verdict = |attempts| Verdict::Untested(Untested::NoneOk { attempts, disturbed: 0 });
         let without = Without::Selected { condition: "a=1".to_owned(), why: Selected::Near, clean: verdict(2) };
         let disturbed = Some(Disturbed { trials: 1, of: 3, without });
-        let (left_out, within, ended_early) = (Vec::new(), None, None);
-        let answer = Answer { verdict: verdict(3), disturbed, is_rehearsal: false, left_out, within, ended_early };
+        let answer = Answer {
+            verdict: verdict(3),
+            disturbed,
+            is_rehearsal: false,
+            left_out: Vec::new(),
+            within: None,
+            ended_early: None,
+            ended_loads: [("read_only".to_owned(), 4)].into(),
+        };
         let of = |attempts| format!("the answer is \"No trial gave a usable result: {attempts} attempts");
         let details = AnswerJson::of(&answer).details;
         assert!(details[0].contains(&format!("Without it {}", of(2))), "{details:?}");
         assert!(details[1].starts_with(&format!("With all trials, disturbed or not, {}", of(3))), "{details:?}");
+        assert_eq!(details[2], "read_only was measured in 4 blocks only: its question was decided then.");
     }
 
     #[test]

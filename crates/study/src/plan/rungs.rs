@@ -7,7 +7,8 @@ use super::looks::note;
 use super::pilot::{blocks, metrics, usable};
 use crate::language::spec::Study;
 use std::collections::{BTreeMap, BTreeSet};
-use tare_results::looks::looks;
+use tare_results::factor::LOADS;
+use tare_results::looks::{ended_loads, looks};
 use tare_results::metric::{self, Better};
 use tare_results::question::Question;
 use tare_results::schema::{Levels, Plan, PlannedCondition, PlannedTrial, Rungs, TrialRecord};
@@ -44,21 +45,28 @@ pub(super) fn begun(study: &Study, mut plan: Plan, first: &BTreeSet<String>) -> 
     with_blocks(study, plan, first)
 }
 
-/// The plan with further blocks, if all planned trials have ended and no look has settled the question. The same
-/// records always give the same plan.
+/// The plan with further blocks, if all planned trials have ended and no look has settled the question. A load that a
+/// look has `decided` is in none of them. The same records always give the same plan.
 pub fn extended(
     study: &Study,
     plan: &Plan,
     records: &[TrialRecord],
     is_settled: impl FnOnce(&Plan, &[TrialRecord]) -> bool,
+    decided: impl FnOnce(&Plan, &[TrialRecord]) -> BTreeSet<String>,
 ) -> Option<Plan> {
     let rule = plan.within.as_ref()?.rungs.as_ref()?;
     let ran = blocks(plan);
-    if ran >= rule.blocks || (looks(rule.blocks).contains(&ran) && is_settled(plan, records)) {
+    let is_look = looks(rule.blocks).contains(&ran);
+    if ran >= rule.blocks || (is_look && is_settled(plan, records)) {
         return None;
     }
+    let mut over: BTreeSet<String> = ended_loads(plan).into_keys().collect();
+    if is_look {
+        over.extend(decided(plan, records));
+    }
+    let goes_on = |levels: &Levels| !LOADS.iter().filter_map(|of| levels.get(*of)).any(|load| over.contains(load));
     let mut ladders: BTreeMap<Levels, Vec<&PlannedCondition>> = BTreeMap::new();
-    for condition in plan.realizable() {
+    for condition in plan.realizable().filter(|condition| goes_on(&condition.levels)) {
         ladders.entry(others(&condition.levels, &rule.factor)).or_default().push(condition);
     }
     let ok = usable(records, 0);

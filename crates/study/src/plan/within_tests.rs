@@ -6,7 +6,7 @@ use crate::language::document::Source;
 use crate::language::parse::{Overrides, parse};
 use crate::plan::resolve::{Where, resolve};
 use tare_results::levels_of;
-use tare_results::looks::Look;
+use tare_results::looks::{Look, ended_loads};
 use tare_results::schema::{Levels, LifetimeRecord, PlannedTrial, SampleRecord, TrialRecord};
 use tare_topology::Machine;
 
@@ -76,7 +76,7 @@ fn a_cut_ladder_is_climbed_towards_its_peak_until_its_question_is_settled() {
             1e5 * luck * (-0.1 * (threads / *peak as f64).log2().abs()).exp()
         };
         let mut plan = plan.clone();
-        while let Some(more) = rungs::extended(&study, &plan, &measured(&plan, value), |_, _| false) {
+        while let Some(more) = rungs::extended(&study, &plan, &measured(&plan, value), |_, _| false, none) {
             assert!(more.trials.starts_with(&plan.trials) && more.trials.len() > plan.trials.len());
             plan = more;
         }
@@ -93,15 +93,42 @@ fn a_cut_ladder_is_climbed_towards_its_peak_until_its_question_is_settled() {
     }
 }
 
+fn none(_: &Plan, _: &[TrialRecord]) -> BTreeSet<String> {
+    BTreeSet::new()
+}
+
+#[test]
+fn a_load_that_a_look_decides_is_measured_no_further() {
+    let (study, mut plan) =
+        cut("numa-scaling", D, &["factors.workload=point_select,read_only", "sampling.within_s=10800"]).unwrap();
+    let decided = |_: &Plan, _: &[TrialRecord]| BTreeSet::from(["read_only".to_owned()]);
+    let flat = |_: usize, _: &Levels| 1.0;
+    while let Some(more) = rungs::extended(&study, &plan, &measured(&plan, flat), |_, _| false, decided) {
+        plan = more;
+    }
+    let ended = BTreeMap::from([("read_only".to_owned(), 4)]);
+    assert_eq!((ended_loads(&plan), plan.blocks().len(), plan.trials.len()), (ended, 7, 4 * 36 + 3 * 18));
+    let look = Look::of(&plan, &measured(&plan, flat)).unwrap();
+    assert!(look.is_last && look.share_after(7) > 0.8 && look.share_after(4) < 0.06, "{look:?}");
+    // With every load decided there is no further block.
+    let all = |_: &Plan, _: &[TrialRecord]| ["read_only", "point_select"].map(str::to_owned).into();
+    let (_, mut plan) =
+        cut("numa-scaling", D, &["factors.workload=point_select,read_only", "sampling.within_s=10800"]).unwrap();
+    while let Some(more) = rungs::extended(&study, &plan, &measured(&plan, flat), |_, _| false, all) {
+        plan = more;
+    }
+    assert_eq!((plan.blocks().len(), ended_loads(&plan)), (4, BTreeMap::new()));
+}
+
 /// A study of seven blocks whose question is settled from the beginning.
 fn ends_at_a_look(study: &Study, plan: &Plan) {
     assert!(plan.notes.iter().any(|note| note.ends_with("checked after block 4, 7")), "{:?}", plan.notes);
     let flat = |_: usize, _: &Levels| 1.0;
     // There is no look after two blocks.
-    let grown = rungs::extended(study, plan, &measured(plan, flat), |_, _| true).unwrap();
+    let grown = rungs::extended(study, plan, &measured(plan, flat), |_, _| true, none).unwrap();
     let look = Look::of(&grown, &[]).unwrap();
     assert_eq!((grown.blocks().len(), look.number, look.of, look.is_last), (4, 1, 3, false));
-    assert_eq!(rungs::extended(study, &grown, &measured(&grown, flat), |_, _| true), None);
+    assert_eq!(rungs::extended(study, &grown, &measured(&grown, flat), |_, _| true, none), None);
     // It is not extended by blocks of fixed rungs instead.
     assert_eq!(looks::extended(study, &grown, &[], |_, _| false), None);
 }

@@ -2,7 +2,7 @@
 
 use super::early::{self, Alike, Deadline, Repeats};
 use super::{Attempt, Book, Ended, Listener, Prepared, RunError, Runner};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 use tare_results::Results;
 use tare_results::schema::{Outcome, Plan, TrialRecord};
@@ -92,10 +92,11 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
             let records = self.book.records()?;
             listener.looked(&plan, &records);
             let is_settled = |plan: &Plan, records: &[TrialRecord]| settled(self.study, plan, records);
+            let decided = |plan: &Plan, records: &[TrialRecord]| settled_loads(self.study, plan, records);
             let more = pilot::extended(self.study, &plan, &records)
                 .or_else(|| settle::extended(&plan, &records))
                 .or_else(|| race::extended(&plan, &records))
-                .or_else(|| rungs::extended(self.study, &plan, &records, is_settled))
+                .or_else(|| rungs::extended(self.study, &plan, &records, is_settled, decided))
                 .or_else(|| looks::extended(self.study, &plan, &records, is_settled));
             let Some(extended) = more else { return Ok(end(&queue, 0)) };
             self.book.write_plan(&extended)?;
@@ -228,6 +229,11 @@ impl<R: Runner, B: Book> Run<'_, R, B> {
 /// Whether the answer of the study needs no further trial.
 pub fn settled(study: &Study, plan: &Plan, records: &[TrialRecord]) -> bool {
     tare_findings::settled(&so_far(study, plan, records))
+}
+
+/// The loads of which the answer needs no further trial.
+pub fn settled_loads(study: &Study, plan: &Plan, records: &[TrialRecord]) -> BTreeSet<String> {
+    tare_findings::settled_loads(&so_far(study, plan, records))
 }
 
 pub(super) fn so_far(study: &Study, plan: &Plan, records: &[TrialRecord]) -> Results {

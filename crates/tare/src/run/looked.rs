@@ -2,7 +2,7 @@
 
 use super::execute::so_far;
 use super::schedules::drawn;
-use super::settled;
+use super::{settled, settled_loads};
 use tare_findings::verdict::{Answer, Verdict};
 use tare_report::words::AnswerJson;
 use tare_results::schema::{Levels, LifetimeRecord, Plan, PlannedTrial, SampleRecord, TrialRecord};
@@ -132,7 +132,8 @@ fn climbed(study: &Study, plan: &Plan, gain: f64, seed: u64) -> (Plan, Vec<Trial
     };
     let ends = |plan: &Plan, records: &[TrialRecord]| settled(study, plan, records);
     run_all(plan, of, |plan, records| {
-        rungs::extended(study, plan, records, ends).or_else(|| looks::extended(study, plan, records, ends))
+        let decided = |plan: &Plan, records: &[TrialRecord]| settled_loads(study, plan, records);
+        rungs::extended(study, plan, records, ends, decided).or_else(|| looks::extended(study, plan, records, ends))
     })
 }
 

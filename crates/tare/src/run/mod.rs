@@ -22,6 +22,6 @@ mod schedules;
 pub(crate) use child::{Message, Stop};
 pub(crate) use children::Children;
 pub(crate) use early::IN_VAIN;
-pub use execute::settled;
 pub(crate) use execute::{Run, RunEnd};
+pub use execute::{settled, settled_loads};
 pub(crate) use runner::{Attempt, Book, Ended, Failure, Handed, Listener, Prepared, RunError, Runner};
