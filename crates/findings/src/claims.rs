@@ -240,12 +240,9 @@ mod tests {
             let (first, alone) = (moved("a", first + more), Vec::new());
             Verdict::Moved { what: what(), first, rest, tested: tested(), alone }
         };
-        let of_steps = |alone: Vec<MovedAlone>| Verdict::Moved {
-            what: what(),
-            first: moved("a", UP + more),
-            rest: Vec::new(),
-            tested: tested(),
-            alone,
+        let of_steps = |alone: Vec<MovedAlone>| {
+            let (first, rest) = (moved("a", UP + more), Vec::new());
+            Verdict::Moved { what: what(), first, rest, tested: tested(), alone }
         };
         let not_moved = |factor: &str, alone: Vec<MovedAlone>| Verdict::NotMoved {
             what: what(),

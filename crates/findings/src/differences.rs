@@ -88,7 +88,7 @@ pub(super) fn between(a: &Results, b: &Results) -> Vec<Difference> {
     let mut found = of_facts(&facts(a), &facts(b));
     found.retain(|difference| !difference.what.is_load());
     let [a, b] = [a, b].map(|results| joined(results.trials.iter().map(host).collect::<BTreeSet<_>>()));
-    let hosts = (!a.is_empty() && !b.is_empty() && a != b).then(|| Difference { what: HOST, a, b });
+    let hosts = (!a.is_empty() && !b.is_empty() && a != b).then_some(Difference { what: HOST, a, b });
     hosts.into_iter().chain(found).collect()
 }
 

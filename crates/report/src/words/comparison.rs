@@ -206,15 +206,10 @@ pub(crate) fn note(found: &Note) -> String {
         Note::Lost { side, condition, lost } => format!("{side}, {condition}: {}", lost_trials(lost)),
         Note::Unfinished { side, missing, planned } => not_run(side, *missing, *planned),
         Note::FailsMore(losses) => fails_more_by_test(losses),
-        Note::Sessions { first, others, joined_by, one_study } => format!(
-            "{} not measured in one session with {first}: differences between sessions are part of the ratios, and no \
-             interval covers them{}",
-            match others.as_slice() {
-                [one] => format!("{one} was"),
-                several => format!("{} were", list(several)),
-            },
-            in_one_session(*joined_by, one_study.as_ref()).map_or_else(String::new, |advice| format!("; {advice}"))
-        ),
+        Note::Sessions { first, others, joined_by, one_study } => {
+            let advice = in_one_session(*joined_by, one_study.as_ref());
+            other_session(first, others) + &advice.map_or_else(String::new, |advice| format!("; {advice}"))
+        }
         Note::OfSessions { of, .. } => of_sessions(of),
         Note::NodeLayouts { side, first, layouts: [one, other] } => format!(
             "{side} was measured with other NUMA nodes than {first} ({one}, then {other}; sub-NUMA clustering, NPS or \
@@ -253,6 +248,17 @@ pub(crate) fn note(found: &Note) -> String {
             word(*verdict)
         ),
     }
+}
+
+fn other_session(first: &str, others: &[String]) -> String {
+    let were = match others {
+        [one] => format!("{one} was"),
+        several => format!("{} were", list(several)),
+    };
+    format!(
+        "{were} not measured in one session with {first}: differences between sessions are part of the ratios, and no \
+         interval covers them"
+    )
 }
 
 fn lost_trials(lost: &Lost) -> String {
