@@ -17,7 +17,7 @@ fn an_unknown_load_is_refused_with_all_loads_and_the_nearest_first() {
     let (_, err) = world.exits(2, &["load", "dbt3"]);
     assert!(err.contains("dbt3 is only for studies: name = \"dbt3\" under [workload]"), "{err}");
     let (_, err) = world.exits(2, &["load", "point_select", "--engine", "sqlite"]);
-    assert!(err.contains("SQLite has none: tare run --engine sqlite starts one of its own"), "{err}");
+    assert!(err.contains("SQLite has none: `tare run --engine sqlite` starts one of its own"), "{err}");
     let (_, err) = world.exits(2, &["load", "x", "--json"]);
     assert!(!err.contains("did you mean"), "{err}");
 }
