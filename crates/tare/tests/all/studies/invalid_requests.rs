@@ -93,10 +93,7 @@ fn command_line_errors_have_the_same_form_as_study_errors() {
         (&["run", "all/one"], "  do now: these are results: tare show all/one, or tare run --resume all/one\n"),
         (&["show", "study.toml"], "  do now: run a study with: tare run study.toml\n"),
         (&["show", "all"], "  do now: name one of the results in it, such as all/one\n"),
-        (
-            &["run", "--command", "true", "--out", "all"],
-            "  do now: choose another --out, or resume what is there with ",
-        ),
+        (&["run", "--command", "true", "--out=all"], "  do now: choose another --out, or resume what is there with "),
     ] {
         let (_, err) = world.exits(2, words);
         assert!(err.contains(line) && !err.contains("trials=1"), "{words:?}: {err}");
