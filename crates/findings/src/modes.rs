@@ -127,7 +127,7 @@ impl<'a> StudyModes<'a> {
         let usual = descriptive::median(&tested.trials.iter().map(|n| *n as f64).collect::<Vec<_>>());
         let power_in_one = usual.map(|n| mode_power::of_one(n as usize, APART, tested.chance, SEED));
         // If all conditions have modes, they are detected in any of them alone too.
-        let in_any = power_in_one.map_or(0.0, |one| 1.0 - (0..tested.trials.len()).map(|_| 1.0 - one).product::<f64>());
+        let in_any = power_in_one.map_or(0.0, |one| 1.0 - (1.0 - one).powf(tested.trials.len() as f64));
         let power_together = (several && all.len() > 5)
             .then(|| mode_power::of_all(&sizes, APART, without_blocks, FURTHER, SEED).max(in_any));
         (power_in_one.is_some() || power_together.is_some()).then(|| ModesTested {

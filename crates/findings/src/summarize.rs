@@ -197,9 +197,13 @@ pub(super) fn ended_early(context: &AnswerContext, conditions: &[ConditionTrials
 
 /// Settled both with the disturbed trials and without them, if there are any.
 fn is_settled(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> bool {
-    let clean = || conditions.iter().map(ConditionTrials::clean).collect::<Vec<_>>();
-    let any_disturbed = conditions.iter().any(|condition| !condition.disturbed().is_empty());
-    is_settled_by(context, conditions) && (!any_disturbed || is_settled_by(context, &clean()))
+    is_settled_by(context, conditions) && undisturbed(conditions).is_none_or(|clean| is_settled_by(context, &clean))
+}
+
+/// The conditions without their disturbed trials; none if there are no such trials.
+fn undisturbed<'r>(conditions: &[ConditionTrials<'r>]) -> Option<Vec<ConditionTrials<'r>>> {
+    let any = conditions.iter().any(|condition| !condition.disturbed().is_empty());
+    any.then(|| conditions.iter().map(ConditionTrials::clean).collect())
 }
 
 fn is_settled_by(context: &AnswerContext, conditions: &[ConditionTrials<'_>]) -> bool {
@@ -260,8 +264,11 @@ pub fn settled_loads(results: &Results) -> BTreeSet<String> {
         let loads = decided(&context, conditions).into_iter();
         loads.filter(|(_, decided)| *decided).filter_map(|(load, _)| load).collect()
     };
-    let clean: Vec<ConditionTrials<'_>> = conditions.iter().map(ConditionTrials::clean).collect();
-    of(&conditions).intersection(&of(&clean)).cloned().collect()
+    let all = of(&conditions);
+    match undisturbed(&conditions) {
+        Some(clean) => all.intersection(&of(&clean)).cloned().collect(),
+        None => all,
+    }
 }
 
 /// Whether a ratio is shown to lie within `1 / most` to `most`.

@@ -138,17 +138,22 @@ fn drifted(pairs: &[Pair]) -> Option<Note> {
 /// Two runs whose verdict a drift could have caused that they do not exclude.
 fn undetected_drift(judged: &[Pair], min_effect: f64) -> Option<Note> {
     let pair = undetected(judged, min_effect)?;
-    let MetricComparison { name, verdict, trials_a, trials_b, .. } = &pair.comparison;
-    let (trials, (correlation, _)) = ((*trials_a).min(*trials_b), pair.all.unseen?);
+    let MetricComparison { name, verdict, .. } = &pair.comparison;
+    let (trials, correlation) = not_excluded(pair)?;
     Some(Note::DriftUnseen { metric: name.clone(), verdict: *verdict, trials, correlation })
 }
 
 /// The same for a gate that passes.
 fn gate_of_undetected_drift(judged: &[Pair], gate: Option<Gate>, margin: Option<f64>) -> Option<Note> {
     let pair = verdicts::passes_undrifted(judged, margin.filter(|_| gate == Some(Gate::Passed))?)?;
-    let MetricComparison { name, trials_a, trials_b, .. } = &pair.comparison;
-    let (trials, (correlation, _)) = ((*trials_a).min(*trials_b), pair.all.unseen?);
-    Some(Note::GateDriftUnseen { metric: name.clone(), trials, correlation })
+    let (trials, correlation) = not_excluded(pair)?;
+    Some(Note::GateDriftUnseen { metric: pair.comparison.name.clone(), trials, correlation })
+}
+
+/// Trials of the shorter side, and the largest correlation of neighbours that they do not exclude.
+fn not_excluded(pair: &Pair) -> Option<(usize, f64)> {
+    let MetricComparison { trials_a, trials_b, .. } = &pair.comparison;
+    Some(((*trials_a).min(*trials_b), pair.all.unseen?.0))
 }
 
 pub fn compare(a: Side<'_>, b: Side<'_>, options: &Options) -> Result<Comparison, CompareError> {

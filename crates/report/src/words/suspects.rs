@@ -172,10 +172,13 @@ fn minutes(estimated_s: Option<u32>, times: u32) -> String {
     s.map_or_else(String::new, |s| format!(", in about {} min", s.div_ceil(60).max(1)))
 }
 
-/// The same in one line.
+/// What [`decides`] says, in one line.
 pub fn what_decides(found: &Why) -> String {
     let NextStep { sentence, command } = decides(found);
-    command.map_or(sentence.clone(), |command| format!("{sentence} {command}"))
+    match command {
+        Some(command) => format!("{sentence} {command}"),
+        None => sentence,
+    }
 }
 
 /// The suspects that are listed: the largest, without those that round to 0.

@@ -70,7 +70,8 @@ pub fn shift(
     let Contrast { se, df, .. } = found.contrast(1.0);
     let few = are_few([a.len(), b.len()]);
     let limit = || two_sided_limit(confidence, df, few) + t_two_sided(2.0 * POWER - 1.0, df);
-    let smallest = (if se > 0.0 { limit() * se } else { 0.0 } + found.slack(1.0)) * found.unit;
+    let by_spread = if se > 0.0 { limit() * se } else { 0.0 };
+    let smallest = (by_spread + found.slack(1.0)) * found.unit;
     let p_value = |way: f64| upper_tail(found.statistic(1.0, way).0, df, few);
     let p_value = (2.0 * p_value(1.0).min(p_value(-1.0))).min(1.0);
     Ok(Shift { value: found.value(), ci, p_value, smallest: Some(smallest) })
