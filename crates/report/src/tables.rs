@@ -20,6 +20,7 @@ use tare_findings::summary::Summary;
 use tare_findings::time::{ConditionTime, Counted, EventSide};
 use tare_findings::why::{EventChange, PartChange, Why};
 use tare_results::metric;
+use tare_results::steps::{self, Figure};
 use tare_stats::{Estimate, Interval};
 use tare_text::{decimal, percent};
 
@@ -128,6 +129,67 @@ pub(crate) fn steps(summary: &Summary) -> Option<(String, Table<'static>)> {
     let head = format!("steps of {headline} (gain: after / before; predictions were not measured{known})");
     let heads = vec![L("at"), L("step"), R("gain"), R("95% interval"), L("negative")];
     (!rows.is_empty()).then_some((head, Table { heads, rows }))
+}
+
+/// What the cells of [`load_steps`] are.
+pub(crate) const LOAD_STEPS: &str =
+    "means over trials; latencies of queries, or of writing statements where there are none";
+
+/// One line per step and condition; `None` if no load has steps.
+pub(crate) fn load_steps(summary: &Summary) -> Option<Table<'static>> {
+    let steps = steps_in_order(summary.conditions.first()?);
+    let line = |step: &str, condition: &ConditionSummary| {
+        let mut row = vec![step.into(), (&condition.name).into()];
+        row.extend(step_cells(condition, step));
+        row
+    };
+    let rows = steps.iter().flat_map(|step| summary.conditions.iter().map(move |condition| line(step, condition)));
+    let figures = ["rows/s", "queries/s", "s", "p99 ms", "longest ms", "server us/o", "missed"];
+    let heads = [L("step"), L("condition")].into_iter().chain(figures.map(R)).collect();
+    (!steps.is_empty()).then(|| Table { heads, rows: rows.collect() })
+}
+
+/// Every figure of a condition: its kind, the step or role it belongs to, and its mean.
+fn step_figures(condition: &ConditionSummary) -> impl Iterator<Item = (Figure, &str, f64)> {
+    condition.metrics.iter().filter_map(|metric| {
+        let (figure, of) = steps::figure(&metric.name)?;
+        Some((figure, of, metric.mean))
+    })
+}
+
+/// The steps, in the order in which they began.
+fn steps_in_order(condition: &ConditionSummary) -> Vec<String> {
+    let begins = step_figures(condition).filter(|(figure, ..)| *figure == Figure::BeginS);
+    let mut begins: Vec<(&str, f64)> = begins.map(|(_, step, begin_s)| (step, begin_s)).collect();
+    begins.sort_by(|a, b| a.1.total_cmp(&b.1));
+    begins.into_iter().map(|(step, _)| step.to_owned()).collect()
+}
+
+fn step_cells(condition: &ConditionSummary, step: &str) -> [Cell; 7] {
+    // The name of a role contains no _.
+    let in_step = |wanted: Figure| {
+        step_figures(condition).filter(move |(figure, of, _)| {
+            *figure == wanted && (*of == step || of.rsplit_once('_').is_some_and(|(of, _)| of == step))
+        })
+    };
+    let largest = |figure| in_step(figure).max_by(|a, b| a.2.total_cmp(&b.2));
+    let (rows, queries) = (largest(Figure::RowsPerS), largest(Figure::QueriesPerS));
+    let latency = |figure: &str| {
+        let (_, part, _) = queries.or(rows)?;
+        let name = format!("latency_ms_{figure}_of_{part}");
+        condition.metrics.iter().find(|metric| metric.name == name).map(|metric| metric.mean)
+    };
+    let mean = |found: Option<(Figure, &str, f64)>| found.map(|(.., mean)| mean);
+    let shown = |value: Option<f64>, digits: usize| Cell(value.map(|value| format!("{value:.digits$}")));
+    [
+        shown(mean(rows), 0),
+        shown(mean(queries), 0),
+        shown(mean(largest(Figure::ElapsedS)), 3),
+        shown(latency("p99"), 3),
+        shown(latency("max"), 3),
+        shown(mean(largest(Figure::ServerCpuUs)), 1),
+        Cell(mean(largest(Figure::MissedFraction)).map(|missed| format!("{:.1}%", 100.0 * missed))),
+    ]
 }
 
 /// The spread of each condition over several metrics, the steadiest condition first.

@@ -90,6 +90,7 @@ fn sections(page: &Page<'_>) -> Vec<(&'static str, &'static str, Markup)> {
         ("curves", "Curves", scaling::curves(page)),
         ("trials", "Every trial", plots::headline(page)),
         ("notes", "Results and their uncertainty", uncertainty(page)),
+        ("steps", "Steps of the load", scaling::load_steps(page)),
         ("latencies", "Latency of transactions", samples::latencies(page)),
         ("grid", "Clients by server locations", tables::grids(page)),
         ("distance", "Costs of distance", distance::section(page)),

@@ -136,6 +136,12 @@ fn note(page: &Page<'_>) -> String {
 const COSTS: [&str; 8] = ["CPU µs", "of base", "switches", "reads", "writes", "flushes", "read KB", "written KB"];
 
 /// The table; `None` unless loads vary together with builds or an option.
+/// Every step of a load by condition.
+pub(super) fn load_steps(page: &Page<'_>) -> Option<Markup> {
+    let table = tables::load_steps(page.summary)?;
+    Some(html! { p.note { "Of each step: " (tables::LOAD_STEPS) "." } (drawn("Steps of the load", None, &table)) })
+}
+
 pub(super) fn relative(page: &Page<'_>) -> Option<Markup> {
     let table = RelativeTable::of(page.summary)?;
     Some(html! {

@@ -201,6 +201,10 @@ fn insert_benchmark_runs_on(engine: &dyn Engine) {
     let steps: Vec<&str> = table.filter_map(|line| line.split_whitespace().next()).collect();
     let at = |step: &str| steps.iter().position(|word| *word == step).unwrap_or_else(|| panic!("{step}: {shown}"));
     assert!(at("l_i0") < at("l_x") && at("l_x") < at("l_i1") && at("qr1000") < at("qp1000"), "{shown}");
+    let page = std::fs::read_to_string(world.path("results/report.html")).unwrap();
+    let section = page.split_once("<section id=\"steps\"").unwrap().1.split_once("</section>").unwrap().0;
+    assert_eq!(section.matches("<tr>").count(), 1 + 10, "a head, and 10 steps of one condition: {section}");
+    assert!(section.contains(">longest ms<") && section.contains(">l_x<"), "{section}");
     world.assert_clean();
 }
 
