@@ -2,6 +2,7 @@
 
 use super::error::ObserveError;
 use super::proc_file::{optional, parse, proc_text};
+use super::sighting::no_processor;
 use super::thread_ref::ThreadRef;
 use procfs::process::{Schedstat, Stat, Status};
 #[cfg(feature = "serde")]
@@ -106,39 +107,6 @@ pub fn thread(thread: ThreadRef) -> Result<ThreadSample, ObserveError> {
     })
 }
 
-/// The CPU a thread runs on, or ran on last: field 39 of its `stat`. Reads one small file.
-///
-/// # Errors
-/// When it has ended, or cannot be read.
-pub fn last_cpu(thread: ThreadRef) -> Result<u32, ObserveError> {
-    sighting(thread).map(|seen| seen.cpu)
-}
-
-/// A thread as its `stat` shows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sighting {
-    /// The CPU it runs on, or ran on last.
-    pub cpu: u32,
-    /// Whether a signal (SIGSTOP, SIGTSTP) stopped it and it has not continued.
-    pub is_stopped: bool,
-}
-
-/// The CPU of a thread, and whether it is stopped. Reads one small file.
-///
-/// # Errors
-/// When it has ended, or cannot be read.
-pub fn sighting(thread: ThreadRef) -> Result<Sighting, ObserveError> {
-    let path = format!("{}/stat", thread.folder());
-    let stat = proc_text(&path).map_err(|e| ObserveError::of_io(&path, &e))?;
-    // Fields are counted from the end of the name, which may contain any character; the first one after it is field 3.
-    let seen = stat.rsplit_once(')').and_then(|(_, fields)| {
-        let mut fields = fields.split_ascii_whitespace();
-        let is_stopped = fields.next()? == "T";
-        Some(Sighting { cpu: fields.nth(39 - 4)?.parse().ok()?, is_stopped })
-    });
-    seen.ok_or_else(|| no_processor(thread))
-}
-
 /// Whether a thread runs, or what it sleeps in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadState {
@@ -195,11 +163,7 @@ fn stat(thread: ThreadRef) -> Result<Stat, ObserveError> {
 
 fn processor(stat: &Stat, thread: ThreadRef) -> Result<u32, ObserveError> {
     let cpu = stat.processor.and_then(|cpu| u32::try_from(cpu).ok());
-    cpu.ok_or_else(|| no_processor(thread))
-}
-
-fn no_processor(thread: ThreadRef) -> ObserveError {
-    ObserveError::format(&format!("{}/stat", thread.folder()), "field 39, the processor, is missing")
+    cpu.ok_or_else(|| no_processor(&format!("{}/stat", thread.folder())))
 }
 
 /// The line `se.nr_migrations   :   12` of a thread's `sched`.
@@ -210,6 +174,7 @@ fn migrations(sched: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sighting::last_cpu;
     use super::*;
 
     #[test]

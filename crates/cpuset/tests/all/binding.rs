@@ -2,6 +2,7 @@
 
 use std::sync::mpsc;
 use std::thread;
+use tare_cpuset::observe::{Sighting, SightingFile};
 use tare_cpuset::{AffinityError, CpuSet, ThreadRef, affinity_of, bind_thread, observe};
 
 fn set(text: &str) -> CpuSet {
@@ -38,6 +39,18 @@ fn a_thread_runs_where_it_is_bound() {
         .join()
         .unwrap();
     }
+    let moved = thread::spawn({
+        let all = all.clone();
+        move || {
+            let own = ThreadRef::of_this_thread();
+            let file = SightingFile::open(own).unwrap();
+            for cpu in all.iter() {
+                bind_thread(own, &cpu.into()).unwrap();
+                assert_eq!(file.read().unwrap(), Sighting { cpu, is_stopped: false }, "an open file is read anew");
+            }
+        }
+    });
+    moved.join().unwrap();
     assert_eq!(affinity_of(ThreadRef::of_this_thread()).unwrap(), all, "the binding thread itself is untouched");
 }
 
@@ -86,7 +99,8 @@ fn moves_and_switches_of_a_thread_are_counted() {
     let worker = worker.unwrap();
     let thread = receiver.recv().unwrap();
     finished.recv().unwrap();
-    let sample = observe::thread(thread).unwrap();
+    let (file, sample) = (SightingFile::open(thread).unwrap(), observe::thread(thread).unwrap());
+    assert_eq!(file.read().unwrap().cpu, sample.cpu, "it sleeps");
     assert_eq!(sample.name.chars().take(12).collect::<String>(), "busy worker ");
     if let Some(migrations) = sample.migrations {
         assert!(migrations >= 39, "{sample:?}");
@@ -102,5 +116,6 @@ fn moves_and_switches_of_a_thread_are_counted() {
         thread::yield_now();
     }
     assert!(matches!(observe::last_cpu(thread), Err(observe::ObserveError::Gone { .. })));
+    assert!(matches!(file.read(), Err(observe::ObserveError::Gone { .. })));
     assert!(matches!(observe::threads(i32::MAX), Err(observe::ObserveError::Gone { .. })));
 }

@@ -8,17 +8,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
-use tare_cpuset::observe::{Sighting, ThreadSample};
+use tare_cpuset::observe::{ObserveError, Sighting, SightingFile, ThreadSample};
 use tare_cpuset::{CpuSet, ThreadRef, ThreadRefused, affinity_of, observe};
 use tare_results::schema::{ScheduleRecord, ThreadClass, ThreadRecord};
 
 /// Interval between two looks at a thread. 20 per second detect a thread that stays outside its placement.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Minimum interval per thread with many threads: a look costs 5 to 15 us per thread.
+/// Minimum interval per thread with many threads: a look costs 1 to 5 us per thread.
 const LOOK_AT_EACH: Duration = Duration::from_micros(200);
 /// One look in twenty includes the server's helper threads, which are many (MySQL has 40) and are judged by their
 /// affinity alone.
 const HELPERS_EVERY: usize = 20;
+/// The files of this many threads are kept open, so that a look at them takes a third of the time. Not of more: the
+/// limits of this process leave 100 descriptors for other files.
+const OPEN: usize = 64;
 /// If threads may end, one look in five includes all of them and stores their counters: four files each.
 const REMEMBER_EVERY: usize = 5;
 
@@ -61,9 +64,11 @@ impl Read {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct Tracked {
     thread: Watched,
+    /// None for the threads that are looked at rarely, and for those beyond [`OPEN`].
+    stat: Option<SightingFile>,
     before: Option<Read>,
     seen: Sightings,
     /// The CPU of the thread before it was bound elsewhere: the kernel reports it until a sleeping thread wakes.
@@ -81,7 +86,7 @@ impl Tracked {
         let cpu = before.as_ref().map(|before| before.counters.cpu);
         let requested = thread.requested.as_ref();
         let stale = cpu.filter(|cpu| requested.is_some_and(|requested| !requested.contains(*cpu)));
-        Self { thread, before, seen: Sightings::default(), stale, last: None, kind }
+        Self { thread, stat: None, before, seen: Sightings::default(), stale, last: None, kind }
     }
 
     /// A thread that began during the sample: all its activity belongs to the sample.
@@ -93,6 +98,10 @@ impl Tracked {
             (before.voluntary_switches, before.involuntary_switches) = (Some(0), Some(0));
         }
         born
+    }
+
+    fn sighting(&self) -> Result<Sighting, ObserveError> {
+        self.stat.as_ref().map_or_else(|| observe::sighting(self.thread.thread), SightingFile::read)
     }
 
     fn remember(&mut self) {
@@ -118,7 +127,12 @@ impl ThreadWatch {
         mut finder: Option<WorkerWatch>,
         server: Option<i32>,
     ) -> Result<Self, ThreadRefused> {
-        let tracked = Arc::new(Mutex::new(threads.into_iter().map(Tracked::now).collect::<Vec<_>>()));
+        let mut tracked: Vec<Tracked> = threads.into_iter().map(Tracked::now).collect();
+        let often = tracked.iter_mut().filter(|tracked| tracked.thread.class != ThreadClass::Background);
+        for tracked in often.take(OPEN) {
+            tracked.stat = SightingFile::open(tracked.thread.thread).ok();
+        }
+        let tracked = Arc::new(Mutex::new(tracked));
         let (workers, stop) = (Arc::default(), Arc::new(AtomicBool::new(false)));
         let looker = {
             let (tracked, workers, stop) = (Arc::clone(&tracked), Arc::clone(&workers), Arc::clone(&stop));
@@ -180,7 +194,7 @@ fn look(tracked: &Mutex<Vec<Tracked>>, helpers: bool, remember: bool) -> bool {
     let mut is_stopped = false;
     let mut all = tracked.lock().unwrap_or_else(PoisonError::into_inner);
     for tracked in all.iter_mut().filter(|one| helpers || one.thread.class != ThreadClass::Background) {
-        let Ok(Sighting { cpu, is_stopped: stopped }) = observe::sighting(tracked.thread.thread) else { continue };
+        let Ok(Sighting { cpu, is_stopped: stopped }) = tracked.sighting() else { continue };
         is_stopped |= stopped && tracked.thread.class != ThreadClass::Client;
         if tracked.stale == Some(cpu) {
             continue;

@@ -10,6 +10,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
+use tare_cpuset::observe::SightingFile;
 use tare_cpuset::{ThreadRef, observe};
 use tare_noise::Freezers;
 use tare_results::covariate;
@@ -78,7 +79,7 @@ pub(super) struct Stops {
 
 /// Looks for such times in a thread that pauses between its looks at other threads.
 pub(super) struct StopWatch {
-    server: Option<(ThreadRef, Freezers)>,
+    server: Option<(Option<SightingFile>, Freezers)>,
     /// When the server was seen, plus the time in which this process could not run since then.
     looked: Instant,
     stops: Stops,
@@ -87,15 +88,15 @@ pub(super) struct StopWatch {
 impl StopWatch {
     pub(super) fn over(server: Option<i32>) -> Self {
         let of_server = server.map(|_| Duration::ZERO);
-        let server = server.map(|pid| (ThreadRef::main_of(pid), Freezers::of(pid)));
+        let server = server.map(|pid| (SightingFile::open(ThreadRef::main_of(pid)).ok(), Freezers::of(pid)));
         Self { server, looked: Instant::now(), stops: Stops { own: Duration::ZERO, of_server } }
     }
 
     /// Looks at the server; `is_seen` says that one of its threads was seen stopped.
     pub(super) fn look(&mut self, is_seen: bool) {
         let Some((server, freezers)) = &self.server else { return };
-        let is_stopped =
-            is_seen || freezers.are_frozen() || observe::sighting(*server).is_ok_and(|seen| seen.is_stopped);
+        let is_main_stopped = || server.as_ref().is_some_and(|stat| stat.read().is_ok_and(|seen| seen.is_stopped));
+        let is_stopped = is_seen || freezers.are_frozen() || is_main_stopped();
         let now = Instant::now();
         if let Some(sum) = self.stops.of_server.as_mut().filter(|_| is_stopped) {
             *sum += now.saturating_duration_since(self.looked);
