@@ -54,6 +54,7 @@ pub(super) struct Program {
 
 /// A process whose memory is readable, and where its programs are mapped.
 pub(super) struct Process {
+    #[cfg_attr(target_arch = "aarch64", expect(dead_code, reason = "frame pointers are searched for on x86-64 only"))]
     pub pid: i32,
     pub memory: File,
     pub unwinder: UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>,
