@@ -2,6 +2,7 @@
 
 use super::{Exit, Problem, output, trust};
 use crate::state;
+use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::Path;
 use tare_cpuset::to_raise;
@@ -115,13 +116,13 @@ impl From<ReadError> for Problem {
                 .at(path.display().to_string())
                 .expected("a JSON document written by tare"),
             ReadError::Malformed { path, line, column, expected, .. } => {
-                let study = path.extension().is_some_and(|kind| kind == "toml");
-                problem.at(format!("{}, line {line}, column {column}", path.display())).expected(expected).advice(
-                    match study {
-                        true => format!("run a study with: tare run {}", output::quoted_path(&path)),
-                        false => "restore the file from a copy; without one, run the study again".to_owned(),
-                    },
-                )
+                let advice = match path.extension().and_then(OsStr::to_str) {
+                    Some("toml") => format!("run a study with: tare run {}", output::quoted_path(&path)),
+                    Some("csv") => "correct that line; tare export --table values writes such a file".to_owned(),
+                    _ => "restore the file from a copy; without one, run the study again".to_owned(),
+                };
+                let place = format!("{}, line {line}, column {column}", path.display());
+                problem.at(place).expected(expected).advice(advice)
             }
         }
     }

@@ -157,6 +157,7 @@ fn bad_results_give_file_line_column_and_exit_2() {
         let (code, out, err) = tare(&[command, path(&file)]);
         assert_eq!((code, out.as_str()), (2, ""));
         assert!(err.contains("bad.csv, line 2, column 5") && err.contains("a finite number"), "{err}");
+        assert!(err.contains("do now: correct that line; tare export --table values writes such a file"), "{err}");
     }
     assert!(!dir.path().join("bad.html").exists());
     let (code, _, err) = tare(&["show", path(&dir.path().join("nowhere"))]);
