@@ -215,8 +215,8 @@ pub fn narrow(experiment: &Experiment, blocks: usize, servers: &Path) -> Result<
         study.builds.insert(name.clone(), own.into_iter().chain(further).collect());
     }
     let repeated = most_common_start(experiment);
-    let conditions = levels_of(experiment).into_iter().map(|levels| condition(levels, "a"));
-    study.conditions = conditions.chain(repeated.map(|levels| condition(levels, "b"))).collect();
+    let once = levels_of(experiment).into_iter().map(|levels| condition(levels, repeated.map(|_| "a")));
+    study.conditions = once.chain(repeated.map(|levels| condition(levels, Some("b")))).collect();
     study.name.clone_from(&experiment.name);
     study.question = None;
     study.factors = Vec::new();
@@ -231,7 +231,7 @@ fn check(study: &Study, experiment: &Experiment) -> Result<(), NarrowError> {
     for claim in &experiment.claims {
         for levels in claim.sides() {
             let mut settings = study.base.clone();
-            for factor in condition(levels, "a") {
+            for factor in condition(levels, None) {
                 let level = factor.levels.first().cloned().unwrap_or_else(|| "".into());
                 study.apply(&mut settings, &factor.name, &level).map_err(|expected| NarrowError::Level {
                     claim: claim.name.clone(),
@@ -263,15 +263,17 @@ fn most_common_start(experiment: &Experiment) -> Option<&Levels> {
     starts().rev().max_by_key(|levels| count(levels))
 }
 
-/// A condition's levels as factors. The build, placement or load comes first, because the other levels refine it.
-fn condition(levels: &Levels, side: &str) -> Vec<Factor> {
+/// A condition's levels as factors. The build, placement or load comes first, because the other levels refine it. Only
+/// with a repetition there are sides: their stacks have random positions, as with address space randomisation, which
+/// some claims about spreads turn off.
+fn condition(levels: &Levels, side: Option<&str>) -> Vec<Factor> {
     const FIRST: [&str; 4] = ["engine", "build", "workload", "placement"];
     let factor = |name: &str, level: Value| Factor { name: name.to_owned(), levels: vec![level] };
     let rank = |name: &str| FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len());
     let mut own: Vec<(&String, &String)> = levels.iter().collect();
     own.sort_by_key(|(name, _)| rank(name));
     let own = own.into_iter().map(|(name, level)| factor(name, Value::of_word(level)));
-    std::iter::once(factor(SIDE, side.into())).chain(own).collect()
+    side.map(|side| factor(SIDE, side.into())).into_iter().chain(own).collect()
 }
 
 /// The engine of a build: the beginning of its name.

@@ -3,7 +3,7 @@
 use super::comparison::compiled;
 use super::find::shown_interval;
 use tare_findings::reproduce::{Figure, Open, Reproduced, Why};
-use tare_results::claim::{Cannot, Claim, Measure, Needs, Published};
+use tare_results::claim::{Band, Cannot, Claim, Measure, Needs, Published};
 use tare_stats::Interval;
 use tare_text::{count, list};
 
@@ -76,7 +76,21 @@ fn here(claim: &Claim, figure: &Figure) -> String {
         [] => String::new(),
         all => format!(" on {}", list(all)),
     };
-    format!("{measured}{servers}{}{}", again(claim, figure), reservations(figure))
+    format!("{measured}{}{servers}{}{}", beyond(claim, figure), again(claim, figure), reservations(figure))
+}
+
+/// The ends of the claim's range that the interval reaches beyond, unless all of it lies on the other side of 1.
+fn beyond(claim: &Claim, figure: &Figure) -> String {
+    let (Some(ci), Band { from, to }) = (figure.ci, claim.holds) else { return String::new() };
+    let is_opposite = from >= 1.0 && ci.high < 1.0 || to <= 1.0 && ci.low > 1.0;
+    let shown = |end: f64| number(claim.measure, end);
+    match (ci.low < from, to < ci.high) {
+        _ if claim.measure.is_ratio() && is_opposite => String::new(),
+        (false, false) => String::new(),
+        (true, false) => format!("; the claim holds from {}", shown(from)),
+        (false, true) => format!("; the claim holds up to {}", shown(to)),
+        (true, true) => format!("; the claim holds from {} to {}", shown(from), shown(to)),
+    }
 }
 
 fn with_interval(claim: &Claim, value: f64, ci: Option<Interval>) -> String {
@@ -173,7 +187,6 @@ fn number(measure: Measure, value: f64) -> String {
 mod tests {
     use super::*;
     use tare_findings::reproduce::Again;
-    use tare_results::claim::Band;
     use tare_results::schema::Levels;
 
     fn claim() -> Claim {
@@ -225,10 +238,26 @@ mod tests {
         let near = Figure { value: 0.971, ci: Some(Interval { low: 0.9678, high: 0.974 }), ..figure.clone() };
         assert_eq!(
             message(Reproduced::DoesNotHold(near)),
-            "does not hold: published 0.83x, here 0.971x (0.968x to 0.974x)"
+            "does not hold: published 0.83x, here 0.971x (0.968x to 0.974x); the claim holds up to 0.950x"
         );
         let wide = Figure { ci: Some(Interval { low: 1e-16, high: 1e13 }), ..figure };
-        assert_eq!(message(Reproduced::Holds(wide)), "holds: published 0.83x, here 0.79x");
+        let both = "holds: published 0.83x, here 0.79x; the claim holds from 0.60x to 0.950x";
+        assert_eq!(message(Reproduced::Holds(wide)), both);
+    }
+
+    #[test]
+    fn the_range_of_a_claim_is_printed_where_the_interval_reaches_beyond_it_but_does_not_lie_beyond_1() {
+        let of = |low: f64, high: f64| {
+            let ci = Some(Interval { low, high });
+            beyond(
+                &claim(),
+                &Figure { value: 0.9, ci, again: None, trials: 6, disturbed: 0, servers: Vec::new(), compiled: None },
+            )
+        };
+        assert_eq!(of(0.5, 0.7), "; the claim holds from 0.60x");
+        assert_eq!(of(0.97, 1.03), "; the claim holds up to 0.950x");
+        assert_eq!(of(0.5, 1.03), "; the claim holds from 0.60x to 0.950x");
+        assert_eq!([of(0.7, 0.8), of(1.01, 1.03)], ["", ""]);
     }
 
     #[test]

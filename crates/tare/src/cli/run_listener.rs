@@ -146,10 +146,10 @@ impl Listener for TerminalListener {
         let number = record.trial;
         let reason = record.reason.as_deref().unwrap_or_default();
         match record.outcome {
-            Outcome::Failed => self.line(&format!("trial {number} ({}) failed: {reason}", short(record))),
+            Outcome::Failed => self.line(&format!("trial {number} ({}) failed: {reason}", record.condition)),
             // With a progress bar, the programs that disturbed trials are listed at the end of the run.
             Outcome::Disturbed if self.bar.is_some() => self.disturbed += 1,
-            Outcome::Disturbed => self.line(&disturbed(record)),
+            Outcome::Disturbed => self.line(&disturbed(record, &record.condition)),
             Outcome::Ok if self.bar.is_none() => {
                 let place = format!("{}/{}", self.total - self.left, self.total);
                 let left = match self.to_go() {
@@ -222,12 +222,12 @@ fn repeats_in_vain() -> String {
 }
 
 /// The message that a trial was disturbed, with the responsible programs if known.
-fn disturbed(record: &TrialRecord) -> String {
+fn disturbed(record: &TrialRecord, called: &str) -> String {
     let by = disturbers(record).or_else(|| record.reason.clone()).unwrap_or_default();
-    format!("trial {} ({}) was disturbed: {by}", record.trial, short(record))
+    format!("trial {} ({called}) was disturbed: {by}", record.trial)
 }
 
-/// Of a side, `side=a` alone: what it sets stands above the pairs and may be a long path.
+/// Of two sides, `side=a` alone: what it sets stands above the pairs and may be a long path.
 fn short(record: &TrialRecord) -> String {
     record.levels.get(SIDE).map_or_else(|| record.condition.clone(), |side| format!("{SIDE}={side}"))
 }
@@ -343,7 +343,7 @@ impl Listener for RoundListener {
             Outcome::Ok => {}
             Outcome::Failed => note(&format!("trial {} ({}) failed: {reason}", record.trial, record.condition)),
             Outcome::Disturbed if self.repeats_ended => {}
-            Outcome::Disturbed => self.disturbed.note(&disturbed(record)),
+            Outcome::Disturbed => self.disturbed.note(&disturbed(record, &short(record))),
         }
     }
 
