@@ -10,6 +10,7 @@ use tare_results::covariate::{FOREIGN_FRACTION, Unbounded, unbounded};
 use tare_results::metric::{self, Better};
 use tare_results::schema::{Outcome, SampleRecord, TrialRecord};
 use tare_study::language::settings::Sampling;
+use tare_text::count;
 
 /// Seconds of CPU time below which no limit applies, whatever the fraction: clock ticks of 10 ms cannot resolve less.
 const FOREIGN_LEAST_S: f64 = 0.1;
@@ -82,10 +83,21 @@ pub(crate) fn mark_disturbed(record: &mut TrialRecord, reasons: &[String], attem
     if record.outcome != Outcome::Ok || reasons.is_empty() {
         return;
     }
-    record.reason = Some(reasons.join("; "));
+    record.reason = Some(first_of(reasons));
     if record.attempt < attempts {
         record.outcome = Outcome::Disturbed;
     }
+}
+
+/// Samples of which the reason of a trial has the details.
+const DETAILED: usize = 2;
+
+/// The first reasons, and the number of the others: a trial may have hundreds of disturbed samples.
+fn first_of(reasons: &[String]) -> String {
+    let shown = reasons.iter().take(DETAILED).cloned();
+    let more = reasons.len().saturating_sub(DETAILED);
+    let more = (more > 0).then(|| format!("{} disturbed", count(more, "further sample")));
+    shown.chain(more).collect::<Vec<String>>().join("; ")
 }
 
 /// More events per second than any client can complete: one transaction or query per nanosecond.
@@ -168,6 +180,19 @@ mod tests {
         let off = Sampling { steal_limit: Limit(None), foreign_cpu_limit: Limit(None), ..sampling };
         let all = seen(&[("steal_fraction", 0.9), ("foreign_cpu_fraction", 0.9), ("foreign_cpu_s", 9.0)]);
         assert_eq!(judge_disturbance(&off, 0, &all), None);
+    }
+
+    #[test]
+    fn a_trial_has_the_details_of_two_disturbed_samples_and_the_number_of_the_others() {
+        let reason = |samples: usize| {
+            let reasons: Vec<String> = (0..samples).map(|sample| format!("sample {sample}: stolen")).collect();
+            let mut record = TrialRecord { outcome: Outcome::Ok, ..TrialRecord::default() };
+            mark_disturbed(&mut record, &reasons, 1);
+            record.reason.unwrap_or_default()
+        };
+        assert_eq!(reason(2), "sample 0: stolen; sample 1: stolen");
+        assert_eq!(reason(3), "sample 0: stolen; sample 1: stolen; 1 further sample disturbed");
+        assert_eq!(reason(40), "sample 0: stolen; sample 1: stolen; 38 further samples disturbed");
     }
 
     #[test]
