@@ -124,6 +124,17 @@ pub(super) fn of_levels(a: &Levels, b: &Levels) -> Vec<Difference> {
         .collect()
 }
 
+/// The levels in which compared conditions differ, each difference once.
+pub(super) fn of_conditions(pairs: &[(&ConditionTrials<'_>, &ConditionTrials<'_>)]) -> Vec<Difference> {
+    let mut found = Vec::new();
+    for difference in pairs.iter().flat_map(|(one, other)| of_levels(one.levels, other.levels)) {
+        if !found.contains(&difference) {
+            found.push(difference);
+        }
+    }
+    found
+}
+
 /// All recorded facts about how results were made.
 pub(super) fn facts(results: &Results) -> Vec<(What, String)> {
     let versions: BTreeSet<&str> = results.trials.iter().filter_map(|t| t.server_version.as_deref()).collect();

@@ -79,10 +79,7 @@ pub(super) fn prepared(a: Read<'_>, b: Read<'_>, options: &Options) -> Result<Pr
     }
     notes.extend(unprobed(&pairs, origin.probe(), &notes));
     notes.extend(cautions(&matched, &mut pairs, sides));
-    let mut differences = between;
-    if let [(one, other)] = matched.as_slice() {
-        differences.splice(0..0, differences::of_levels(one.levels, other.levels));
-    }
+    let differences = [differences::of_conditions(&matched), between].concat();
     let identical = differences::programs_of(&matched, &differences);
     let joined_by = joined_by([a.results, b.results], &matched, &differences);
     let one_study = one_study::of([a.results, b.results], &matched);

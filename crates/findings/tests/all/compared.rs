@@ -89,6 +89,25 @@ fn what_has_the_figures_of_a_judged_metric_has_its_verdict() {
     assert_eq!([of("d", "tps"), of("d", "qps")], [Verdict::Inconclusive; 2]);
 }
 
+/// Several conditions of each side differ only in the level that was chosen for the sides.
+#[test]
+fn conditions_whose_levels_differ_are_not_identical() {
+    let mut both = results("effect", Vec::new());
+    for (block, condition) in (0..5).flat_map(|block| ["a=1 b=x", "a=2 b=x", "a=1 b=y", "a=2 b=y"].map(|c| (block, c)))
+    {
+        let mut record = trial(both.trials.len(), block, condition, 1000.0 + both.trials.len() as f64, false);
+        record.server_program = Some("4711".to_owned());
+        both.trials.push(record);
+    }
+    let of = |a: &'static str, b: &'static str| {
+        let side = |condition| Side { results: &both, condition: Some(condition) };
+        compare(side(a), side(b), &Options::default()).unwrap()
+    };
+    let found = of("b=x", "b=y");
+    let named: Vec<String> = found.differences.iter().map(|difference| difference.what.to_string()).collect();
+    assert_eq!((found.metrics.len(), found.identical, named), (2, None, vec!["factor b".to_owned()]));
+}
+
 /// A metric that is better when higher, and is no throughput.
 pub fn scores(name: &str, values: &[f64]) -> Results {
     run(values.len(), |i, _| {
