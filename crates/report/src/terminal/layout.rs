@@ -110,7 +110,7 @@ pub(super) fn lined(style: Style, heads: &[&str], left: usize, rows: impl IntoIt
     loop {
         let ends = (next + 1).min(heads.len())..=heads.len();
         let part = |end| {
-            let whole = of_columns(style, heads, left, &rows, next..end);
+            let whole = unwrapped(style, heads, left, &rows, next..end);
             if fits(&whole, style) { Some(whole) } else { broken(style, heads, left, &rows, next..end) }
         };
         let Some((end, text)) = ends.rev().find_map(|end| Some((end, part(end)?))) else {
@@ -126,7 +126,6 @@ pub(super) fn lined(style: Style, heads: &[&str], left: usize, rows: impl IntoIt
 
 /// One table whose names and heads are broken no more than needed to fit the terminal; none if that is not enough.
 fn broken(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>], columns: Range<usize>) -> Option<String> {
-    let natural = Style { width: None, ..style };
     NAMES.iter().find_map(|width| {
         let heads: Vec<String> = heads.iter().map(|head| folded(head, *width)).collect();
         let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
@@ -135,21 +134,22 @@ fn broken(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>], colum
             cells.map(|(index, cell)| if index < left { folded(cell, *width) } else { cell.clone() }).collect()
         };
         let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();
-        Some(of_columns(natural, &heads, left, &rows, columns.clone())).filter(|text| fits(text, style))
+        Some(unwrapped(style, &heads, left, &rows, columns.clone())).filter(|text| fits(text, style))
     })
 }
 
 /// One table with whole names if it fits the terminal, or else with broken ones.
 pub(super) fn whole(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>]) -> Option<String> {
-    let natural = of_columns(Style { width: None, ..style }, heads, left, rows, left..heads.len());
+    let natural = unwrapped(style, heads, left, rows, left..heads.len());
     if fits(&natural, style) { Some(natural) } else { broken(style, heads, left, rows, left..heads.len()) }
 }
 
-fn of_columns(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>], columns: Range<usize>) -> String {
+/// One table as wide as its cells: the width of a terminal would break figures, and not only names.
+fn unwrapped(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>], columns: Range<usize>) -> String {
     let is_shown = |index: usize| index < left || columns.contains(&index);
     let heads: Vec<&str> =
         heads.iter().enumerate().filter(|(index, _)| is_shown(*index)).map(|(_, head)| *head).collect();
-    let mut table = style.table(&heads, left);
+    let mut table = Style { width: None, ..style }.table(&heads, left);
     for cells in rows {
         let cells = cells.iter().enumerate().filter(|(index, _)| is_shown(*index));
         add(&mut table, left, cells.map(|(_, cell)| cell.clone()).collect());
@@ -254,6 +254,15 @@ mod tests {
         }
         // A pipe has no width.
         assert!(drawn(Style::default()).iter().all(|text| text.contains(name)));
+    }
+
+    #[test]
+    fn names_are_broken_before_figures() {
+        let name = "placement=a server=node:0.core:1 client=node:0.core:0";
+        let cells = vec![[name, "38.81 (38.74 to 38.90)", "1.25 (1.20 to 1.31)"].map(str::to_owned).to_vec()];
+        let style = Style { width: Some(80), ..Style::default() };
+        let text = lined(style, &["condition", "throughput", "ratio"], 1, cells);
+        assert!(text.contains(" 38.81 (38.74 to 38.90)  1.25 (1.20 to 1.31)\n"), "{text}");
     }
 
     #[test]
