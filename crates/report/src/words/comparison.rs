@@ -62,7 +62,7 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
     let at = if one_condition || largest.is_none() { String::new() } else { format!(" at {}", of.condition) };
     let one = judged().count() == 1;
     let figures = if largest.is_some() || one { figures(of) } else { String::new() };
-    let why = if of.withheld { ", because trials were disturbed" } else { "" };
+    let why = if is_open(&of) { undecided_because(of, judged().count()) } else { String::new() };
     let of_trials = |side: fn(&Losses) -> Lost| found.losses.iter().map(side);
     let lost: usize = of_trials(|lost| lost.a).chain(of_trials(|lost| lost.b)).map(|side| side.lost).sum();
     let without = if lost > 0 { format!("; {} gave no result", count(lost, "trial")) } else { String::new() };
@@ -76,6 +76,16 @@ pub fn comparison_sentence(found: &Comparison, min_effect: f64) -> Option<String
         [with_most(at, most), with_most(String::new(), most)]
     });
     Some(first_that_fits(long.chain([short])))
+}
+
+/// Why there is no verdict on a change although its interval is beyond the minimum effect; `of` is the number of
+/// comparisons for which all verdicts hold together.
+fn undecided_because(metric: &MetricComparison, of: usize) -> String {
+    match (metric.withheld, of) {
+        (true, _) => ", because trials were disturbed".to_owned(),
+        (false, 1) => String::new(),
+        (false, of) => format!(", one of {of} comparisons"),
+    }
 }
 
 /// The interval on which the verdict is based: of a ratio, or of a difference.
@@ -376,7 +386,8 @@ pub fn many_sentence(found: &ManyComparison, min_effect: f64) -> String {
     let limit = if min_effect > 0.0 { format!(" by more than {}", small_percent(min_effect)) } else { String::new() };
     let by_size = |a: &&&AgainstFirst, b: &&&AgainstFirst| size(&a.metric).total_cmp(&size(&b.metric));
     let largest = |is: &dyn Fn(&AgainstFirst) -> bool| judged.iter().filter(|row| is(row)).max_by(by_size).copied();
-    let one_condition = judged.windows(2).all(|two| two[0].metric.condition == two[1].metric.condition);
+    // Each side has a condition of its own name if conditions of one run are the sides.
+    let one_condition = judged.windows(2).all(|two| two[0].metric.condition.a == two[1].metric.condition.a);
     let at = |row: &AgainstFirst| match one_condition {
         true => String::new(),
         false => format!(" at {}", row.metric.condition),
@@ -386,7 +397,13 @@ pub fn many_sentence(found: &ManyComparison, min_effect: f64) -> String {
         return said(format!("{} is {} than {base}", row.against, word(row.metric.verdict)), row);
     }
     if let Some(row) = largest(&|row| is_beyond(&row.metric, min_effect)) {
-        return said(format!("Undecided whether {} differs from {base}", row.against), row);
+        let why = undecided_because(&row.metric, judged.len());
+        return format!(
+            "Undecided whether {} differs from {base}{}{why}{}.",
+            row.against,
+            at(row),
+            figures(&row.metric)
+        );
     }
     let lead = match !judged.is_empty() && judged.iter().all(|row| row.metric.verdict == Verdict::Equivalent) {
         true => format!("Every side is equivalent to {base} within {}", small_percent(min_effect)),

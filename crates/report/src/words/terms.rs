@@ -98,15 +98,23 @@ pub(crate) fn place(place: &Place) -> String {
     }
 }
 
-/// Which covariate explains the modes: "pairs same-pu at 66.0 k/s, pairs other-node at 13.0 k/s".
+/// Which covariate explains the modes: "pairs same-pu at 66.0 k/s, pairs other-node at 13.0 k/s", or "migrations per
+/// sample 22.2 on average at 90.2 ms, 31.3 at 148 ms".
 pub(crate) fn mode_cause(cause: &ModeCause, unit: &str) -> String {
     let name = &cause.covariate;
-    let side = |side: &ModeSide| {
+    let means = cause.sides.iter().filter_map(|side| match side.in_common {
+        InCommon::Number(mean) => Some(mean.abs()),
+        _ => None,
+    });
+    // Three significant digits of the largest.
+    let decimals = (2.0 - means.fold(1e-4, f64::max).log10().floor()).max(0.0) as usize;
+    let side = |(index, side): (usize, &ModeSide)| {
         let what = match &side.in_common {
             InCommon::Number(share) if *name == Property::FullestNode => {
                 format!("{} of threads on one node", percent(*share))
             }
-            InCommon::Number(mean) => format!("{name} {} on average", decimal(*mean, 3)),
+            InCommon::Number(mean) if index == 0 => format!("{name} {} on average", decimal(*mean, decimals)),
+            InCommon::Number(mean) => decimal(*mean, decimals),
             InCommon::Pairs { relation, share } => pairs(*relation, *share),
             InCommon::Unknown => format!("{name} unknown"),
             InCommon::Category { category, trials, of } => {
@@ -120,7 +128,7 @@ pub(crate) fn mode_cause(cause: &ModeCause, unit: &str) -> String {
         };
         format!("{what} at {}", figure(side.mean, unit))
     };
-    cause.sides.iter().map(side).collect::<Vec<_>>().join(", ")
+    cause.sides.iter().enumerate().map(side).collect::<Vec<_>>().join(", ")
 }
 
 /// The levels of other factors as part of a sentence, " at rows=10"; empty without any.
@@ -292,6 +300,20 @@ mod tests {
         let levels = ["a=1 b=x", "a=1 b=x c=0", "a=2 b=y"].map(tare_results::levels_of);
         let all: Vec<Named<'_>> = ["i", "j", "k"].into_iter().zip(&levels).collect();
         assert_eq!(which(&all, &[0, 1]), "a=1 (2 conditions)");
+    }
+
+    #[test]
+    fn a_cause_of_modes_is_named_once_and_with_three_digits() {
+        let side = |switches: f64, mean: f64| ModeSide { mean, in_common: InCommon::Number(switches) };
+        let of = |fast: f64, slow: f64| {
+            let cause = ModeCause {
+                covariate: Property::InvoluntarySwitches,
+                sides: vec![side(fast, 0.0902), side(slow, 0.148)],
+            };
+            mode_cause(&cause, "s")
+        };
+        assert_eq!(of(22.231, 31.25), "involuntary switches per sample 22.2 on average at 90.2 ms, 31.2 at 148 ms");
+        assert_eq!(of(0.0, 1234.6), "involuntary switches per sample 0 on average at 90.2 ms, 1235 at 148 ms");
     }
 
     #[test]

@@ -266,7 +266,7 @@ fn the_first_sentence_of_a_comparison_has_the_ratio_and_the_limit_of_its_verdict
     let mut several = found.clone();
     let open = several.metrics[0].clone();
     several.metrics = vec![MetricComparison { ratio: Some(1.02), ci: interval(0.98, 1.06), ..open.clone() }, open];
-    assert_eq!(sentence(&several, 0.0), format!("Undecided: {figures}"));
+    assert_eq!(sentence(&several, 0.0), format!("Undecided, one of 2 comparisons: {figures}"));
     let lost = |a, b, b_fails_more| {
         let [a, b] = [a, b].map(|lost| Lost { failed: lost, lost, trials: 10 });
         let condition = found.metrics[0].condition.clone();
@@ -308,6 +308,12 @@ fn the_first_sentence_of_a_comparison_has_the_ratio_and_the_limit_of_its_verdict
     assert_eq!(said(Verdict::Inconclusive, 0.0), format!("{none}{largest}"));
     let equivalent = "Every side is equivalent to placement=same-pu within 10%";
     assert_eq!(said(Verdict::Equivalent, 0.1), format!("{equivalent}{largest}"));
+    // An interval beyond the minimum effect holds for one comparison alone, and verdicts for all together.
+    let row = &mut many.metrics[0];
+    (row.metric.verdict, row.metric.ci) = (Verdict::Inconclusive, interval(0.97, 0.98));
+    let undecided = words::many_sentence(&many, 0.01);
+    let expected = format!("Undecided whether {} differs from placement=same-pu, one of 2 ", many.metrics[0].against);
+    assert!(undecided.starts_with(&expected), "{undecided}");
 }
 
 /// The page said that conditions of one run were compared block by block although they were not.
@@ -520,7 +526,7 @@ fn long_shown(style: Style, levels: usize) -> String {
 
 #[test]
 fn tables_have_a_column_per_factor_fit_the_terminal_and_break_no_name() {
-    for width in [70, 100, 160] {
+    for width in [80, 100, 160] {
         let text = long_shown(Style { width: Some(width), all: true, ..PLAIN }, 12);
         let headed = |line: &&str| line.starts_with("buffer_pool_instances") && line.contains("placement");
         assert!(text.lines().any(|line| headed(&line)), "a column a factor at {width}:\n{text}");
@@ -530,6 +536,8 @@ fn tables_have_a_column_per_factor_fit_the_terminal_and_break_no_name() {
         assert_eq!(text.contains('●'), width >= 160, "the picture is there where there is room, {width}:\n{text}");
         assert!(text.contains("latency_ms_mean") && text.contains(" ms") && !text.contains("µs"), "{text}");
     }
+    let narrow = long_shown(Style { width: Some(70), all: true, ..PLAIN }, 12);
+    assert!(narrow.contains("other-last-level-       6  1.013 ± 0.006 "), "names are broken before figures:\n{narrow}");
     let piped = long_shown(Style { width: None, all: true, ..PLAIN }, 12);
     assert!(piped.lines().any(|line| line.chars().count() > 160), "a pipe has no width:\n{piped}");
 }
