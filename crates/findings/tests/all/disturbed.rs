@@ -36,6 +36,8 @@ fn figures_without_disturbed_trials_are_of_the_trials_that_are_left() {
         other => panic!("{other:?}"),
     };
     let (a, b) = ("placement=a".to_owned(), "placement=b".to_owned());
+    let disturbed = answer.disturbed.as_ref().unwrap();
+    assert_eq!((disturbed.trials, disturbed.of, answer.leaves_disturbed_out()), (16, 40, true));
     assert_eq!(best(&answer.verdict), (b.clone(), None), "no mean describes the trials of a");
     let Without::Other(again) = without(&answer) else { panic!("{answer:?}") };
     assert_eq!(best(again), (a.clone(), Some([(b, 50.0), (a, 100.0)])));
@@ -70,6 +72,8 @@ fn a_claim_that_holds_without_them_comes_out_the_same_although_figures_differ() 
     let answer = made_up("best", &[("placement=a", 100.0, 95.0), ("placement=b", 50.0, 50.0)]);
     let Without::Same(again) = without(&answer) else { panic!("{answer:?}") };
     assert_ne!(again, &answer.verdict);
+    let clean = made_up("best", &[("placement=a", 100.0, 100.0), ("placement=b", 50.0, 50.0)]);
+    assert!(clean.disturbed.is_none() && !clean.leaves_disturbed_out(), "{clean:?}");
 }
 
 /// Trials of b are more alike than those of a, but for four fast ones, which are disturbed.
@@ -117,7 +121,9 @@ fn one_clean_trial_of_a_condition_decides_nothing_and_two_do() {
     };
     // Without any, the other two would be compared as if the third did not exist.
     for clean in [0, 1] {
-        assert_eq!((without(&of(clean)), of(clean).decides()), (&Without::TooFew, None), "{clean} clean");
+        let answer = of(clean);
+        assert_eq!((without(&answer), answer.decides()), (&Without::TooFew, None), "{clean} clean");
+        assert!(!answer.leaves_disturbed_out() && answer.shown() == &answer.verdict, "{clean} clean");
     }
     assert!(of(2).decides().is_some_and(Verdict::is_claim), "{:?}", of(2));
 }
