@@ -8,6 +8,7 @@ use serde::Serialize;
 use std::collections::HashMap;
 use tare_results::metric::Better;
 use tare_results::schema::Levels;
+use tare_results::unit::Unit;
 use tare_stats::Interval;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,7 +41,7 @@ pub struct ConditionSummary {
 pub struct MetricSummary {
     pub name: String,
     /// Unit, empty if unknown.
-    pub unit: String,
+    pub unit: Unit,
     pub better: Better,
     /// Mean over trials of the trial means; for latency percentiles, of the percentile over all transactions of each
     /// trial.

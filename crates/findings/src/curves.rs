@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tare_results::factor::LOADS;
 use tare_results::metric::{self, Better};
 use tare_results::schema::Levels;
+use tare_results::unit::Unit;
 use tare_stats::Interval;
 
 /// Maximum number of legible lines in one chart; more become small multiples.
@@ -27,7 +28,7 @@ const APART: [&str; 2] = LOADS;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Curves {
     pub metric: String,
-    pub unit: &'static str,
+    pub unit: Unit,
     pub better: Better,
     pub over: String,
     /// The levels that all its lines share, of the factors that vary in the study.

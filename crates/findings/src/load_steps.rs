@@ -6,6 +6,7 @@ use serde::Serialize;
 use std::collections::BTreeSet;
 use tare_results::metric;
 use tare_results::steps::{Figure, step};
+use tare_results::unit::Unit;
 use tare_stats::descriptive;
 
 /// What a step is measured by: queries per second, else rows per second of the fastest role, else its duration.
@@ -17,7 +18,7 @@ const RATES: [Figure; 2] = [Figure::QueriesPerS, Figure::RowsPerS];
 pub struct StepMean {
     pub step: String,
     pub mean: f64,
-    pub unit: &'static str,
+    pub unit: Unit,
 }
 
 /// Number of steps of which these are rates; none if one of them is not.

@@ -7,6 +7,7 @@ use super::{confidence, rounding};
 use serde::Serialize;
 use tare_results::metric::{self, Better};
 use tare_results::schema::Levels;
+use tare_results::unit::Unit;
 use tare_stats::Interval;
 use tare_stats::ladder::{self as steps, Rung};
 use tare_stats::ratio::Rounding;
@@ -77,7 +78,7 @@ const FEWEST: usize = 3;
 /// Whether laws are fitted to this metric.
 fn is_throughput(name: &str) -> bool {
     let metric = metric::describe(name);
-    metric.better == Better::Higher && metric.unit == "1/s"
+    metric.better == Better::Higher && metric.unit == Unit::PerS
 }
 
 /// Laws of every throughput along each ladder; empty if fewer than three numbers were measured. `rate` is the

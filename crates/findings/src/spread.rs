@@ -9,6 +9,7 @@ use super::{confidence, modes};
 use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 use tare_results::metric;
+use tare_results::unit::Unit;
 use tare_stats::components::of_trials;
 use tare_stats::trials::average_and_largest;
 use tare_stats::{Interval, Trials};
@@ -61,7 +62,7 @@ pub struct ByChance {
     /// Means of the modes in ascending order; without modes, the minimum and maximum of the trials.
     pub means: Vec<f64>,
     pub are_modes: bool,
-    pub unit: &'static str,
+    pub unit: Unit,
 }
 
 /// A factor that is shown to make trials vary more.

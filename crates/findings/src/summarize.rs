@@ -161,7 +161,7 @@ fn metric_summary<'a>(condition: &ConditionTrials<'a>, name: &str, given: &Given
     let means: Vec<f64> = values.iter().filter_map(|s| collect::mean(s)).collect();
     Some(MetricSummary {
         name: name.to_owned(),
-        unit: described.unit.to_owned(),
+        unit: described.unit,
         better: described.better,
         mean: found.mean,
         median: descriptive::median(&means).unwrap_or(found.mean),

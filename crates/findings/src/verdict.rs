@@ -12,6 +12,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use tare_results::looks::Look;
 use tare_results::schema::{LeftOut, Levels, Within};
+use tare_results::unit::Unit;
 use tare_stats::Interval;
 use tare_stats::blocks::Analysis;
 
@@ -280,7 +281,7 @@ pub struct Estimate {
     #[serde(flatten, serialize_with = "confidence::ci")]
     pub ci: Option<Interval>,
     pub trials: usize,
-    pub unit: &'static str,
+    pub unit: Unit,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -344,7 +345,7 @@ pub struct Apart {
 pub struct Range {
     pub low: (String, f64),
     pub high: (String, f64),
-    pub unit: &'static str,
+    pub unit: Unit,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -1,6 +1,7 @@
 //! Formats numbers for people: a unit with every figure, one scale per column.
 
 use tare_findings::mode::{Middle, Mode};
+use tare_results::unit::Unit;
 use tare_stats::Interval;
 use tare_text::{TOO_LONG, decimal, is_zero, percent, unsigned_zero};
 
@@ -23,21 +24,23 @@ const BINARY: [(f64, &str); 5] =
 impl Scale {
     /// A scale for a column in `unit` (of [`tare_results::metric`]) whose largest magnitude is `largest`, showing it
     /// with `digits` significant digits.
-    pub fn new(unit: &str, largest: f64, digits: usize) -> Self {
+    pub fn new(unit: Unit, largest: f64, digits: usize) -> Self {
         // A table with more digits has the same prefix as the sentence about it.
         let (prefixing, largest) = (rounded(largest.abs(), digits.min(3)), rounded(largest.abs(), digits));
         let (divisor, unit) = match unit {
-            "1/s" => prefixed(prefixing, 1.0, "/s", 3),
-            "s" => prefixed(prefixing, 1.0, "s", 3),
+            Unit::PerS => prefixed(prefixing, "/s", &SI[..=3]),
+            Unit::PerMin => prefixed(prefixing, "/min", &SI[..=3]),
+            // Only times get prefixes below one; seconds above one have none, because kiloseconds are not in use.
+            Unit::S => prefixed(prefixing, "s", &SI[3..]),
             // A metric with its unit in its name (latency_ms_mean) keeps that unit.
-            "us" => (1.0, "µs".to_owned()),
-            "ms" | "ns" => (1.0, unit.to_owned()),
-            "bytes" => BINARY
+            Unit::Us => (1.0, "µs".to_owned()),
+            Unit::Ms | Unit::Ns => (1.0, unit.to_string()),
+            Unit::Bytes => BINARY
                 .iter()
                 .find(|(step, _)| largest >= *step)
                 .map_or((1.0, "B".to_owned()), |(step, name)| (*step, (*name).to_owned())),
-            "fraction" => (0.01, "%".to_owned()),
-            _ => prefixed(prefixing, 1.0, unit, 3),
+            Unit::Fraction => (0.01, "%".to_owned()),
+            Unit::Pages | Unit::Plain => prefixed(prefixing, unit.name(), &SI[..=3]),
         };
         let scaled = largest / divisor;
         let integer_digits = match scaled {
@@ -52,7 +55,7 @@ impl Scale {
 
     /// The scale of the values that represent the trials of conditions. Single trials, which may be larger, have no
     /// part in it, because no sentence mentions them.
-    pub fn of_middles<'m>(unit: &str, middles: impl Iterator<Item = Middle<'m>>) -> Self {
+    pub fn of_middles<'m>(unit: Unit, middles: impl Iterator<Item = Middle<'m>>) -> Self {
         let largest = |middle: Middle<'_>| match middle {
             Middle::Mean(mean, _) => mean.abs(),
             Middle::Modes(modes) => modes.iter().map(|mode| mode.mean.abs()).fold(0.0, f64::max),
@@ -163,24 +166,20 @@ fn shares(modes: &[Mode], write: impl Fn(f64) -> String) -> Vec<String> {
     modes.iter().map(|mode| format!("{} in {}", write(mode.mean), percent(mode.weight))).collect()
 }
 
-/// Chooses the SI step for a magnitude given in multiples of `base`.
-fn prefixed(largest: f64, base: f64, unit: &str, last_step: usize) -> (f64, String) {
-    let magnitude = largest * base;
-    // Only times get prefixes below one; counts and rates below one have none.
-    let steps = if unit == "s" { &SI[..] } else { &SI[..=last_step] };
-    // Times above one second stay in seconds: kiloseconds are not in use.
-    let steps = if unit == "s" { &steps[3..] } else { steps };
-    if magnitude >= TOO_LONG * SI[0].0 {
+/// Chooses the SI step for a magnitude: the divisor, and the unit with the prefix.
+fn prefixed(largest: f64, unit: &str, steps: &[(f64, &str)]) -> (f64, String) {
+    if largest >= TOO_LONG * SI[0].0 {
         // Larger than any prefix: written as a power of ten.
-        return (1.0 / base, unit.to_owned());
+        return (1.0, unit.to_owned());
     }
-    let fallback = if unit == "s" && magnitude > 0.0 { SI[6] } else { SI[3] };
-    let (step, prefix) = steps.iter().find(|(step, _)| magnitude >= *step).copied().unwrap_or(fallback);
-    (step / base, format!("{prefix}{unit}"))
+    let smallest = if largest > 0.0 { steps.last() } else { None };
+    let step = steps.iter().find(|(step, _)| largest >= *step).or(smallest);
+    let (step, prefix) = step.copied().unwrap_or(SI[3]);
+    (step, format!("{prefix}{unit}"))
 }
 
 /// A single figure with its unit, three significant digits.
-pub fn figure(value: f64, unit: &str) -> String {
+pub fn figure(value: f64, unit: Unit) -> String {
     Scale::new(unit, value, 3).figure(value)
 }
 
@@ -235,7 +234,7 @@ pub fn times(ratio: f64) -> String {
 }
 
 /// Whether two figures, as [`figure`] prints them, divide to a ratio as [`times`] prints it, written with its digits.
-pub fn divide_as_printed(figures: [f64; 2], unit: &str, ratio: f64) -> bool {
+pub fn divide_as_printed(figures: [f64; 2], unit: Unit, ratio: f64) -> bool {
     let [high, low] = figures.map(|value| Scale::new(unit, value, 3).printed(value));
     // A quotient in the middle, such as 1.505, may be rounded either way.
     [1.0 - 1e-9, 1.0 + 1e-9].iter().any(|side| times_with(side * high / low, ratio_decimals(ratio)) == times(ratio))
@@ -284,31 +283,32 @@ mod tests {
 
     #[test]
     fn figures_carry_units_and_three_digits() {
-        assert_eq!(figure(66_000.0, "1/s"), "66.0 k/s");
-        assert_eq!(figure(1_620_000.0, "1/s"), "1.62 M/s");
-        assert_eq!(figure(0.5, "1/s"), "0.500 /s");
-        assert_eq!(figure(0.1234, "ms"), "0.123 ms");
-        assert_eq!(figure(12.5, "ms"), "12.5 ms");
-        assert_eq!(figure(4.8, "ns"), "4.80 ns");
-        assert_eq!(figure(3600.0, "s"), "3600 s");
-        assert_eq!(figure(1.5 * 1024.0 * 1024.0, "bytes"), "1.50 MiB");
-        assert_eq!(figure(0.012, "fraction"), "1.20%");
-        assert_eq!(figure(0.0, "1/s"), "0.00 /s");
-        assert_eq!([figure(999.6, "1/s"), figure(999.4, "1/s")], ["1.00 k/s", "999 /s"]);
-        assert_eq!([figure(9.996, "ms"), figure(0.999_6e-3, "s")], ["10.0 ms", "1.00 ms"]);
-        assert_eq!([figure(1_048_575.0, "bytes"), figure(0.099_96, "fraction")], ["1.00 MiB", "10.0%"]);
-        assert_eq!([figure(f64::NAN, "ms"), figure(f64::INFINITY, "")], ["NaN ms", "inf"]);
-        assert_eq!(figure(12_345.0, ""), "12.3 k");
-        assert_eq!(figure(1e300, "1/s"), "1.00e300 /s");
-        assert_eq!([figure(f64::MAX, "s"), figure(-2.5e40, "")], ["1.80e308 s", "-2.50e40"]);
-        assert_eq!([figure(12_345_678.0, "ns"), figure(1e13, "ns")], ["12345678 ns", "1.00e13 ns"]);
-        assert_eq!([figure(1e-9, "1/s"), figure(-3.21e-300, "")], ["1.00e-9 /s", "-3.21e-300"]);
+        assert_eq!(figure(66_000.0, Unit::PerS), "66.0 k/s");
+        assert_eq!(figure(1_620_000.0, Unit::PerS), "1.62 M/s");
+        assert_eq!(figure(0.5, Unit::PerS), "0.500 /s");
+        assert_eq!(figure(12_345.0, Unit::PerMin), "12.3 k/min");
+        assert_eq!(figure(0.1234, Unit::Ms), "0.123 ms");
+        assert_eq!(figure(12.5, Unit::Ms), "12.5 ms");
+        assert_eq!(figure(4.8, Unit::Ns), "4.80 ns");
+        assert_eq!(figure(3600.0, Unit::S), "3600 s");
+        assert_eq!(figure(1.5 * 1024.0 * 1024.0, Unit::Bytes), "1.50 MiB");
+        assert_eq!(figure(0.012, Unit::Fraction), "1.20%");
+        assert_eq!(figure(0.0, Unit::PerS), "0.00 /s");
+        assert_eq!([figure(999.6, Unit::PerS), figure(999.4, Unit::PerS)], ["1.00 k/s", "999 /s"]);
+        assert_eq!([figure(9.996, Unit::Ms), figure(0.999_6e-3, Unit::S)], ["10.0 ms", "1.00 ms"]);
+        assert_eq!([figure(1_048_575.0, Unit::Bytes), figure(0.099_96, Unit::Fraction)], ["1.00 MiB", "10.0%"]);
+        assert_eq!([figure(f64::NAN, Unit::Ms), figure(f64::INFINITY, Unit::Plain)], ["NaN ms", "inf"]);
+        assert_eq!(figure(12_345.0, Unit::Plain), "12.3 k");
+        assert_eq!(figure(1e300, Unit::PerS), "1.00e300 /s");
+        assert_eq!([figure(f64::MAX, Unit::S), figure(-2.5e40, Unit::Plain)], ["1.80e308 s", "-2.50e40"]);
+        assert_eq!([figure(12_345_678.0, Unit::Ns), figure(1e13, Unit::Ns)], ["12345678 ns", "1.00e13 ns"]);
+        assert_eq!([figure(1e-9, Unit::PerS), figure(-3.21e-300, Unit::Plain)], ["1.00e-9 /s", "-3.21e-300"]);
         assert_eq!(times(1e300), "1.00e300x");
     }
 
     #[test]
     fn a_column_has_one_scale() {
-        let scale = Scale::new("1/s", 66_000.0, 4);
+        let scale = Scale::new(Unit::PerS, 66_000.0, 4);
         assert_eq!(scale.unit, "k/s");
         assert_eq!(scale.number(66_000.0), "66.00");
         assert_eq!(scale.number(950.0), "0.95");
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_conditions_own_figure_has_two_digits_however_small_it_is_next_to_others() {
-        let scale = Scale::new("1/s", 66_000.0, 4);
+        let scale = Scale::new(Unit::PerS, 66_000.0, 4);
         assert_eq!(
             [66_000.0, 950.0, 13.1, 6.6, 0.0].map(|tps| scale.value(tps)),
             ["66.00", "0.95", "0.013", "0.0066", "0.00"]
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn a_mean_has_half_of_its_interval_unless_it_is_not_known() {
-        let scale = Scale::new("1/s", 86_000.0, 3);
+        let scale = Scale::new(Unit::PerS, 86_000.0, 3);
         let interval = |low, high| Some(Interval { low, high });
         assert_eq!(scale.mean(86_000.0, None), "86.0");
         assert_eq!(scale.mean(86_000.0, interval(84_000.0, 88_000.0)), "86.0 ± 2.0");
@@ -343,7 +343,7 @@ mod tests {
 
     #[test]
     fn a_mean_that_describes_no_trial_is_not_written() {
-        let scale = Scale::new("1/s", 86_000.0, 3);
+        let scale = Scale::new(Unit::PerS, 86_000.0, 3);
         let modes = [(66_000.0, 0.4), (86_000.0, 0.6)].map(|(mean, weight)| Mode { mean, weight });
         let interval = Some(Interval { low: 70_000.0, high: 80_000.0 });
         assert_eq!(scale.middle(Middle::Modes(&modes)), ["66.0 in 40%", "86.0 in 60%"]);
@@ -373,13 +373,16 @@ mod tests {
     fn figures_divide_to_a_ratio_as_they_are_printed() {
         // 1.0154, which is written 1.02x, but the figures are 1.01 and 1.00 k/s.
         assert_eq!(times(1014.9 / 999.51), "1.02x");
-        assert!(!divide_as_printed([1014.9, 999.51], "1/s", 1.0154));
-        assert!(divide_as_printed([1014.9, 999.51], "1/s", 1.0112));
+        assert!(!divide_as_printed([1014.9, 999.51], Unit::PerS, 1.0154));
+        assert!(divide_as_printed([1014.9, 999.51], Unit::PerS, 1.0112));
         // With the two decimals of 1.95x; by itself it is written 2.0x.
         assert_eq!([times(1.949), times(3980.0 / 2040.0)], ["1.95x", "2.0x"]);
-        assert!(divide_as_printed([3980.0, 2040.0], "1/s", 1.949));
-        assert!([1.504, 1.506].iter().all(|ratio| divide_as_printed([30.1, 20.0], "1/s", *ratio)));
-        assert!(divide_as_printed([65_400.0, 13_000.0], "1/s", 5.04) && divide_as_printed([1e300, 1.0], "1/s", 1e300));
+        assert!(divide_as_printed([3980.0, 2040.0], Unit::PerS, 1.949));
+        assert!([1.504, 1.506].iter().all(|ratio| divide_as_printed([30.1, 20.0], Unit::PerS, *ratio)));
+        assert!(
+            divide_as_printed([65_400.0, 13_000.0], Unit::PerS, 5.04)
+                && divide_as_printed([1e300, 1.0], Unit::PerS, 1e300)
+        );
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn machines(hosts: &Hosts) -> impl Serialize {
 
 fn condition(condition: &ConditionSummary) -> impl Serialize {
     let metrics = condition.metrics.iter().map(|metric| {
-        let cause = metric.mode_cause.as_ref().map(|cause| words::mode_cause(cause, &metric.unit));
+        let cause = metric.mode_cause.as_ref().map(|cause| words::mode_cause(cause, metric.unit));
         object! {
             #[serde(flatten)]
             metric,
@@ -179,7 +179,7 @@ fn line(line: &MetricHistory) -> impl Serialize {
     object! {
         name: &line.name,
         condition: &line.condition,
-        unit: &line.unit,
+        unit: line.unit,
         better: line.better,
         runs: &line.points,
         segments: segments.collect::<Vec<_>>(),

@@ -21,6 +21,7 @@ use tare_findings::time::{ConditionTime, Counted, EventSide};
 use tare_findings::why::{EventChange, PartChange, Why};
 use tare_results::metric;
 use tare_results::steps::{self, Figure};
+use tare_results::unit::Unit;
 use tare_stats::{Estimate, Interval};
 use tare_text::{decimal, percent};
 
@@ -217,7 +218,7 @@ pub(crate) fn growth<'a>(heads: [&'a str; 3], grown: impl Iterator<Item = &'a Gr
 /// The parts of the difference from A's time per transaction to B's. Shares are only given if the difference is shown.
 pub(crate) fn waterfall(found: &Why) -> Table<'static> {
     let [a, b] = found.sides.each_ref().map(|side| side.us_per_transaction);
-    let scale = Scale::new("us", a.max(b), 4);
+    let scale = Scale::new(Unit::Us, a.max(b), 4);
     let signed = |us: f64| format!("{}{}", if us > 0.0 { "+" } else { "" }, scale.number(us));
     let has_shares = found.own().shown;
     let row = |name: &str, [a, b]: [f64; 2], (us, ci): (f64, Option<Interval>), shown: bool, share: Option<f64>| {
@@ -243,7 +244,7 @@ pub(crate) fn waterfall(found: &Why) -> Table<'static> {
 
 pub(crate) fn event_changes<'a>(changes: &[&EventChange]) -> Table<'a> {
     let row = |change: &&EventChange| {
-        let scale = Scale::new("", change.a.abs().max(change.b.abs()), 3);
+        let scale = Scale::new(Unit::Plain, change.a.abs().max(change.b.abs()), 3);
         let signed = |value: f64| format!("{}{}", if value > 0.0 { "+" } else { "" }, scale.figure(value));
         let mut row = cells![
             why::side(change.event.side),
@@ -266,7 +267,7 @@ pub(crate) fn events<'a>(times: impl Iterator<Item = &'a ConditionTime>) -> Tabl
     let row = |time: &ConditionTime, side: EventSide| {
         let of = |what: &&Counted| {
             let found = time.events.iter().find(|mean| mean.event.side == side && mean.event.what == **what);
-            Cell(found.map(|mean| figure(mean.value, "")))
+            Cell(found.map(|mean| figure(mean.value, Unit::Plain)))
         };
         cells![&time.name, why::side(side)].into_iter().chain(all.iter().map(of)).collect::<Vec<Cell>>()
     };
@@ -317,7 +318,7 @@ pub(crate) fn effects<'e>(effects: impl Iterator<Item = &'e Effect>, several: bo
 
 pub(crate) fn segments(line: &MetricHistory) -> Table<'static> {
     let largest = line.segments.iter().map(|segment| segment.mean.abs()).fold(0.0, f64::max);
-    let scale = Scale::new(&line.unit, largest, 4);
+    let scale = Scale::new(line.unit, largest, 4);
     let ratio = |found: Option<Estimate>| found.map_or("-".to_owned(), |found| change(found.value - 1.0));
     let interval = |found: Option<Estimate>| found.and_then(|of| of.ci).map_or("-".to_owned(), changes_of);
     let commits = line.changes.iter().any(|change| change.commits.is_some());
@@ -392,7 +393,7 @@ pub(crate) fn costs<'a>(table: &'a RelativeTable, heads: [&'a str; 8]) -> Table<
 pub(crate) fn scale_of(grid: &PlacementGrid, summary: &Summary) -> Scale {
     let cells = || grid.cells.iter().flatten().flatten();
     let largest = cells().map(|cell| cell.mean.abs()).fold(0.0, f64::max);
-    let unit = cells().find_map(|cell| Some(summary.metric(&cell.condition, &grid.metric)?.unit.as_str()));
+    let unit = cells().find_map(|cell| Some(summary.metric(&cell.condition, &grid.metric)?.unit));
     Scale::new(unit.unwrap_or_default(), largest, 4)
 }
 

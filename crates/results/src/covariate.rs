@@ -2,6 +2,7 @@
 //! and whether a covariate may explain differences.
 
 use crate::probe::Probe;
+use crate::unit::Unit;
 use std::collections::BTreeMap;
 
 /// How the readings of two parts of one sample are merged.
@@ -95,38 +96,39 @@ pub fn unbounded(covariates: &BTreeMap<String, f64>) -> Vec<Unbounded> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Covariate {
     names: Names,
-    /// `s`, `bytes`, `fraction`, `pages`; empty for counts.
-    pub unit: &'static str,
+    pub unit: Unit,
     /// How two readings of one sample are merged.
     pub merge: Merge,
     /// Whether it may be named as a reason.
     pub standing: Standing,
 }
 
-const fn entry(names: Names, unit: &'static str, merge: Merge, standing: Standing) -> Covariate {
+const fn entry(names: Names, unit: Unit, merge: Merge, standing: Standing) -> Covariate {
     Covariate { names, unit, merge, standing }
 }
 
 /// Bytes that the server allocated, by node of the memory.
 pub const SERVER_MEMORY: Covariate =
-    entry(Names::EachNode("server_memory_bytes_node"), "bytes", Merge::Last, Standing::Cause);
+    entry(Names::EachNode("server_memory_bytes_node"), Unit::Bytes, Merge::Last, Standing::Cause);
 /// Bytes of the server's buffer pool, if it has a memory policy of its own, by node: from the process that has most of
 /// it mapped.
 pub const SERVER_POOL: Covariate =
-    entry(Names::EachNode("server_pool_bytes_node"), "bytes", Merge::Last, Standing::Cause);
+    entry(Names::EachNode("server_pool_bytes_node"), Unit::Bytes, Merge::Last, Standing::Cause);
 /// Pages allocated on the intended node (numa_hit), whole machine. A consequence of the amount of work.
 pub const NUMA_HIT: Covariate =
-    entry(Names::EachNode("numa_hit_pages_node"), "pages", Merge::Sum, Standing::Consequence);
+    entry(Names::EachNode("numa_hit_pages_node"), Unit::Pages, Merge::Sum, Standing::Consequence);
 /// Pages allocated on a node because another one was full (numa_miss), whole machine.
-pub const NUMA_MISS: Covariate = entry(Names::EachNode("numa_miss_pages_node"), "pages", Merge::Sum, Standing::Cause);
+pub const NUMA_MISS: Covariate =
+    entry(Names::EachNode("numa_miss_pages_node"), Unit::Pages, Merge::Sum, Standing::Cause);
 /// Pages allocated on a node for a thread that ran on another node (other_node), whole machine.
-pub const NUMA_OTHER: Covariate = entry(Names::EachNode("numa_other_pages_node"), "pages", Merge::Sum, Standing::Cause);
+pub const NUMA_OTHER: Covariate =
+    entry(Names::EachNode("numa_other_pages_node"), Unit::Pages, Merge::Sum, Standing::Cause);
 
 /// Pages with global counters, by node: for the counter workload.
 pub const COUNTER_PAGES: Covariate =
-    entry(Names::EachNode("counter_pages_node"), "pages", Merge::Last, Standing::Cause);
+    entry(Names::EachNode("counter_pages_node"), Unit::Pages, Merge::Last, Standing::Cause);
 /// Pages with the data blocks of the counter workload, or a sample of them, by node.
-pub const DATA_PAGES: Covariate = entry(Names::EachNode("data_pages_node"), "pages", Merge::Last, Standing::Cause);
+pub const DATA_PAGES: Covariate = entry(Names::EachNode("data_pages_node"), Unit::Pages, Merge::Last, Standing::Cause);
 
 /// The server's memory in huge pages: transparent ones, and ones from the huge page pool.
 pub const HUGE_TRANSPARENT: &str = "server_transparent_huge_bytes";
@@ -141,16 +143,17 @@ pub const FOREIGN_FRACTION: &str = "foreign_cpu_fraction";
 pub const CLIENTS_TIMED: &str = "clients_timed_s";
 
 /// Disk space of the server's data at the end of the sample, including log and temporary files.
-pub const DATA_BYTES: Covariate = entry(Names::One("server_data_bytes"), "bytes", Merge::Last, Standing::Consequence);
+pub const DATA_BYTES: Covariate =
+    entry(Names::One("server_data_bytes"), Unit::Bytes, Merge::Last, Standing::Consequence);
 
 /// CPU time of recording a sample: observing threads during it, reading counters at its start and end.
-pub const RECORDING: Covariate = entry(Names::One("recording_cpu_s"), "s", Merge::Sum, Standing::Neither);
+pub const RECORDING: Covariate = entry(Names::One("recording_cpu_s"), Unit::S, Merge::Sum, Standing::Neither);
 
 /// Increments of global counters that the counter workload made, and increments that its counters show.
 pub const INCREMENTS_EXPECTED: Covariate =
-    entry(Names::One("increments_expected"), "", Merge::Sum, Standing::Consequence);
+    entry(Names::One("increments_expected"), Unit::Plain, Merge::Sum, Standing::Consequence);
 pub const INCREMENTS_COUNTED: Covariate =
-    entry(Names::One("increments_counted"), "", Merge::Sum, Standing::Consequence);
+    entry(Names::One("increments_counted"), Unit::Plain, Merge::Sum, Standing::Consequence);
 
 /// Every covariate that a trial records. Unknown names come from an older or a newer program.
 const ALL: &[Covariate] = {
@@ -158,80 +161,80 @@ const ALL: &[Covariate] = {
     use Names::{EachClass, EachNode, Family, One};
     use Standing::{Cause, Consequence, Neither};
     &[
-        entry(One("elapsed_s"), "s", Sum, Neither),
-        entry(One("busy_fraction"), "fraction", ByTime, Consequence),
-        entry(One("steal_fraction"), "fraction", ByTime, Cause),
-        entry(One("iowait_fraction"), "fraction", ByTime, Cause),
-        entry(One("irq_fraction"), "fraction", ByTime, Cause),
-        entry(One("bound_busy_fraction"), "fraction", ByTime, Consequence),
-        entry(One("bound_busy_s"), "s", Sum, Consequence),
-        entry(One("bound_steal_fraction"), "fraction", ByTime, Cause),
-        entry(One("bound_iowait_fraction"), "fraction", ByTime, Cause),
-        entry(One("bound_irq_fraction"), "fraction", ByTime, Cause),
+        entry(One("elapsed_s"), Unit::S, Sum, Neither),
+        entry(One("busy_fraction"), Unit::Fraction, ByTime, Consequence),
+        entry(One("steal_fraction"), Unit::Fraction, ByTime, Cause),
+        entry(One("iowait_fraction"), Unit::Fraction, ByTime, Cause),
+        entry(One("irq_fraction"), Unit::Fraction, ByTime, Cause),
+        entry(One("bound_busy_fraction"), Unit::Fraction, ByTime, Consequence),
+        entry(One("bound_busy_s"), Unit::S, Sum, Consequence),
+        entry(One("bound_steal_fraction"), Unit::Fraction, ByTime, Cause),
+        entry(One("bound_iowait_fraction"), Unit::Fraction, ByTime, Cause),
+        entry(One("bound_irq_fraction"), Unit::Fraction, ByTime, Cause),
         // Undefined for the whole machine; newer kernels write 0 (Documentation/accounting/psi.rst).
-        entry(One("psi_cpu_full_fraction"), "fraction", ByTime, Neither),
-        entry(Family("psi_"), "fraction", ByTime, Cause),
-        entry(One("swap_pages"), "pages", Sum, Cause),
-        entry(One("major_faults"), "", Sum, Cause),
-        entry(One(NUMA_HINT_FAULTS), "", Sum, Cause),
-        entry(One("numa_migrated_pages"), "pages", Sum, Cause),
-        entry(One("numa_promoted_pages"), "pages", Sum, Cause),
-        entry(One("numa_demoted_pages"), "pages", Sum, Cause),
-        entry(One("numa_miss_pages"), "pages", Sum, Cause),
-        entry(One("numa_foreign_pages"), "pages", Sum, Cause),
-        entry(One("throttle_events"), "", Sum, Cause),
-        entry(One("context_switches"), "", Sum, Consequence),
-        entry(One("forks"), "", Sum, Consequence),
+        entry(One("psi_cpu_full_fraction"), Unit::Fraction, ByTime, Neither),
+        entry(Family("psi_"), Unit::Fraction, ByTime, Cause),
+        entry(One("swap_pages"), Unit::Pages, Sum, Cause),
+        entry(One("major_faults"), Unit::Plain, Sum, Cause),
+        entry(One(NUMA_HINT_FAULTS), Unit::Plain, Sum, Cause),
+        entry(One("numa_migrated_pages"), Unit::Pages, Sum, Cause),
+        entry(One("numa_promoted_pages"), Unit::Pages, Sum, Cause),
+        entry(One("numa_demoted_pages"), Unit::Pages, Sum, Cause),
+        entry(One("numa_miss_pages"), Unit::Pages, Sum, Cause),
+        entry(One("numa_foreign_pages"), Unit::Pages, Sum, Cause),
+        entry(One("throttle_events"), Unit::Plain, Sum, Cause),
+        entry(One("context_switches"), Unit::Plain, Sum, Consequence),
+        entry(One("forks"), Unit::Plain, Sum, Consequence),
         // Redundant with the fraction, which does not grow with the length of a slow sample.
-        entry(One("foreign_cpu_s"), "s", Sum, Neither),
-        entry(One(FOREIGN_FRACTION), "fraction", ByTime, Cause),
-        entry(One("suspended_s"), "s", Sum, Cause),
-        entry(One("stopped_processes"), "", Sum, Cause),
-        entry(One(STOPPED), "s", Sum, Cause),
-        entry(One(SERVER_STOPPED), "s", Sum, Cause),
-        entry(One("server_swapped_bytes"), "bytes", Largest, Cause),
-        entry(One("server_waited_for_cpu_fraction"), "fraction", ByTime, Cause),
-        entry(One("restarts"), "", Sum, Consequence),
-        entry(One("errors"), "", Sum, Consequence),
+        entry(One("foreign_cpu_s"), Unit::S, Sum, Neither),
+        entry(One(FOREIGN_FRACTION), Unit::Fraction, ByTime, Cause),
+        entry(One("suspended_s"), Unit::S, Sum, Cause),
+        entry(One("stopped_processes"), Unit::Plain, Sum, Cause),
+        entry(One(STOPPED), Unit::S, Sum, Cause),
+        entry(One(SERVER_STOPPED), Unit::S, Sum, Cause),
+        entry(One("server_swapped_bytes"), Unit::Bytes, Largest, Cause),
+        entry(One("server_waited_for_cpu_fraction"), Unit::Fraction, ByTime, Cause),
+        entry(One("restarts"), Unit::Plain, Sum, Consequence),
+        entry(One("errors"), Unit::Plain, Sum, Consequence),
         INCREMENTS_EXPECTED,
         INCREMENTS_COUNTED,
-        entry(One("reconnects"), "", Sum, Consequence),
+        entry(One("reconnects"), Unit::Plain, Sum, Consequence),
         // Counts of executed work, by statement or transaction.
-        entry(One(CLIENTS_TIMED), "s", Sum, Neither),
-        entry(Family("statement_"), "", Sum, Consequence),
-        entry(Family("tpcc_"), "", Sum, Consequence),
+        entry(One(CLIENTS_TIMED), Unit::S, Sum, Neither),
+        entry(Family("statement_"), Unit::Plain, Sum, Consequence),
+        entry(Family("tpcc_"), Unit::Plain, Sum, Consequence),
         // Throughput of each part of a load with a changing rate.
-        entry(Family("slice_"), "1/s", ByTime, Consequence),
-        entry(One("client_cpu_s"), "s", Sum, Consequence),
-        entry(One("client_busy_fraction"), "fraction", ByTime, Consequence),
-        entry(One("client_waited_for_cpu_fraction"), "fraction", ByTime, Cause),
-        entry(One("client_throttled_fraction"), "fraction", ByTime, Cause),
-        entry(One("client_throttled_s"), "s", Sum, Neither),
-        entry(One(CLIENT_SPUN), "s", Sum, Consequence),
-        entry(One("client_stalled_s"), "s", Sum, Cause),
-        entry(One("stalled_s"), "s", Sum, Consequence),
-        entry(One("longest_stall_s"), "s", Largest, Consequence),
-        entry(One("longest_stall_from_s"), "s", Last, Neither),
-        entry(One("slow_seconds"), "", Sum, Consequence),
-        entry(One("client_memory_bytes"), "bytes", Largest, Consequence),
-        entry(EachClass("migrations"), "", Sum, Cause),
-        entry(EachClass("involuntary_switches"), "", Sum, Cause),
-        entry(EachClass("voluntary_switches"), "", Sum, Consequence),
+        entry(Family("slice_"), Unit::PerS, ByTime, Consequence),
+        entry(One("client_cpu_s"), Unit::S, Sum, Consequence),
+        entry(One("client_busy_fraction"), Unit::Fraction, ByTime, Consequence),
+        entry(One("client_waited_for_cpu_fraction"), Unit::Fraction, ByTime, Cause),
+        entry(One("client_throttled_fraction"), Unit::Fraction, ByTime, Cause),
+        entry(One("client_throttled_s"), Unit::S, Sum, Neither),
+        entry(One(CLIENT_SPUN), Unit::S, Sum, Consequence),
+        entry(One("client_stalled_s"), Unit::S, Sum, Cause),
+        entry(One("stalled_s"), Unit::S, Sum, Consequence),
+        entry(One("longest_stall_s"), Unit::S, Largest, Consequence),
+        entry(One("longest_stall_from_s"), Unit::S, Last, Neither),
+        entry(One("slow_seconds"), Unit::Plain, Sum, Consequence),
+        entry(One("client_memory_bytes"), Unit::Bytes, Largest, Consequence),
+        entry(EachClass("migrations"), Unit::Plain, Sum, Cause),
+        entry(EachClass("involuntary_switches"), Unit::Plain, Sum, Cause),
+        entry(EachClass("voluntary_switches"), Unit::Plain, Sum, Consequence),
         // From resctrl: L3 occupancy at the end; memory traffic of all nodes and of the threads' own node.
-        entry(EachClass("l3_bytes"), "bytes", Last, Cause),
-        entry(EachClass("memory_traffic_bytes"), "bytes", Sum, Consequence),
-        entry(EachClass("own_node_traffic_bytes"), "bytes", Sum, Consequence),
-        entry(Family("layout_"), "", Last, Cause),
-        entry(One(Probe::Chain.covariate()), "ns", ByTime, Cause),
-        entry(One(Probe::Spin.covariate()), "ns", ByTime, Cause),
-        entry(One(Probe::Wakeup.covariate()), "ns", ByTime, Cause),
+        entry(EachClass("l3_bytes"), Unit::Bytes, Last, Cause),
+        entry(EachClass("memory_traffic_bytes"), Unit::Bytes, Sum, Consequence),
+        entry(EachClass("own_node_traffic_bytes"), Unit::Bytes, Sum, Consequence),
+        entry(Family("layout_"), Unit::Plain, Last, Cause),
+        entry(One(Probe::Chain.covariate()), Unit::Ns, ByTime, Cause),
+        entry(One(Probe::Spin.covariate()), Unit::Ns, ByTime, Cause),
+        entry(One(Probe::Wakeup.covariate()), Unit::Ns, ByTime, Cause),
         // Readings alongside one metric, as the ones above are for the whole sample.
-        entry(Family("probe_"), "ns", Last, Neither),
+        entry(Family("probe_"), Unit::Ns, Last, Neither),
         // The number of packets is a consequence of the amount of work.
-        entry(Family("network_"), "", Sum, Consequence),
-        entry(EachNode("server_file_bytes_node"), "bytes", Last, Cause),
-        entry(One(HUGE_TRANSPARENT), "bytes", Last, Cause),
-        entry(One(HUGE_POOL), "bytes", Last, Cause),
+        entry(Family("network_"), Unit::Plain, Sum, Consequence),
+        entry(EachNode("server_file_bytes_node"), Unit::Bytes, Last, Cause),
+        entry(One(HUGE_TRANSPARENT), Unit::Bytes, Last, Cause),
+        entry(One(HUGE_POOL), Unit::Bytes, Last, Cause),
         DATA_BYTES,
         RECORDING,
         SERVER_MEMORY,
@@ -349,7 +352,7 @@ mod tests {
         for probe in Probe::ALL {
             assert!(may_explain(probe.covariate()));
             assert!(!may_explain(&probe.covariate_of("query_s_q12")));
-            assert_eq!(Covariate::of(probe.covariate()).map(|known| known.unit), Some("ns"));
+            assert_eq!(Covariate::of(probe.covariate()).map(|known| known.unit), Some(Unit::Ns));
         }
     }
 
@@ -360,6 +363,6 @@ mod tests {
         assert_eq!(SERVER_MEMORY.node("server_memory_bytes_nodes"), None);
         assert_eq!(NUMA_MISS.name_at(2), "numa_miss_pages_node2");
         assert_eq!(Covariate::of("numa_miss_pages_node2"), Some(&NUMA_MISS));
-        assert_eq!(Covariate::of("numa_miss_pages").map(|known| known.unit), Some("pages"));
+        assert_eq!(Covariate::of("numa_miss_pages").map(|known| known.unit), Some(Unit::Pages));
     }
 }

@@ -41,6 +41,7 @@ pub mod server_cost;
 pub mod shards;
 pub mod steps;
 pub mod store;
+pub mod unit;
 pub mod waits;
 pub use directory::{CERTIFIED, LARGEST_CERTIFIED, Results, Source, StudyToml, now};
 pub use limits::{LONGEST_LINE, Limited, MOST_CONDITIONS, MOST_SAMPLES, MOST_TRIALS, OutOfRange};

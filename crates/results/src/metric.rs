@@ -6,11 +6,12 @@ use crate::covariate::Covariate;
 use crate::named::{QUERY, QUERY_S};
 use crate::server_cost;
 use crate::steps::{self, Figure};
+use crate::unit::Unit;
 
 /// Declares metrics as constants, and the list of all of them.
 macro_rules! declared {
-    ($($(#[$doc:meta])* $constant:ident = $name:literal, $unit:literal, $better:ident, $rank:expr;)+) => {
-        $($(#[$doc])* pub const $constant: Named = Named::new($name, $unit, Better::$better, $rank);)+
+    ($($(#[$doc:meta])* $constant:ident = $name:literal, $unit:ident, $better:ident, $rank:expr;)+) => {
+        $($(#[$doc])* pub const $constant: Named = Named::new($name, Unit::$unit, Better::$better, $rank);)+
 
         /// Every metric of this program's loads, except the families of query times and of the server's cost
         /// ([`crate::server_cost`]).
@@ -19,49 +20,49 @@ macro_rules! declared {
 }
 
 declared! {
-    TPS = "tps", "1/s", Higher, 0;
+    TPS = "tps", PerS, Higher, 0;
     /// The highest rate of transactions that meets the objective of an open loop, over all threads.
-    MAX_TPS_UNDER_OBJECTIVE = "max_tps_under_objective", "1/s", Higher, 0;
-    QPS = "qps", "1/s", Higher, 11;
+    MAX_TPS_UNDER_OBJECTIVE = "max_tps_under_objective", PerS, Higher, 0;
+    QPS = "qps", PerS, Higher, 11;
     /// Counting rounds per second, over all threads.
-    ROUNDS_PER_S = "rounds_per_s", "1/s", Higher, 1;
+    ROUNDS_PER_S = "rounds_per_s", PerS, Higher, 1;
     /// Time per increment, the inverse of rounds per second; not primary, because in an average of both an effect would
     /// cancel out.
-    NS_PER_INCREMENT = "ns_per_increment", "ns", Lower, 12;
+    NS_PER_INCREMENT = "ns_per_increment", Ns, Lower, 12;
     /// Share of increments that the counters do not show.
-    LOSS = "loss", "", Lower, SUFFIX_RANK;
-    BYTES_PER_COUNTER = "bytes_per_counter", "bytes", Lower, SUFFIX_RANK;
-    FULL_READ_NS = "full_read_ns", "ns", Lower, SUFFIX_RANK;
+    LOSS = "loss", Plain, Lower, SUFFIX_RANK;
+    BYTES_PER_COUNTER = "bytes_per_counter", Bytes, Lower, SUFFIX_RANK;
+    FULL_READ_NS = "full_read_ns", Ns, Lower, SUFFIX_RANK;
     /// Share of the time spent drawing random numbers.
-    GENERATOR_FRACTION = "generator_fraction", "fraction", Lower, SUFFIX_RANK;
+    GENERATOR_FRACTION = "generator_fraction", Fraction, Lower, SUFFIX_RANK;
     /// CPU time of the clients, user and system, per transaction.
-    CLIENT_CPU_US_PER_TRANSACTION = "client_cpu_us_per_transaction", "us", Lower, SUFFIX_RANK;
-    LATENCY_MS_MEAN = "latency_ms_mean", "ms", Lower, 12;
-    LATENCY_MS_P50 = "latency_ms_p50", "ms", Lower, 12;
-    LATENCY_MS_P90 = "latency_ms_p90", "ms", Lower, 12;
-    LATENCY_MS_P95 = "latency_ms_p95", "ms", Lower, 12;
-    LATENCY_MS_P99 = "latency_ms_p99", "ms", Lower, 12;
-    LATENCY_MS_P99_9 = "latency_ms_p99_9", "ms", Lower, 12;
-    LATENCY_MS_MAX = "latency_ms_max", "ms", Lower, 12;
+    CLIENT_CPU_US_PER_TRANSACTION = "client_cpu_us_per_transaction", Us, Lower, SUFFIX_RANK;
+    LATENCY_MS_MEAN = "latency_ms_mean", Ms, Lower, 12;
+    LATENCY_MS_P50 = "latency_ms_p50", Ms, Lower, 12;
+    LATENCY_MS_P90 = "latency_ms_p90", Ms, Lower, 12;
+    LATENCY_MS_P95 = "latency_ms_p95", Ms, Lower, 12;
+    LATENCY_MS_P99 = "latency_ms_p99", Ms, Lower, 12;
+    LATENCY_MS_P99_9 = "latency_ms_p99_9", Ms, Lower, 12;
+    LATENCY_MS_MAX = "latency_ms_max", Ms, Lower, 12;
     /// New orders per minute, as HammerDB counts them.
-    NOPM = "nopm", "1/min", Higher, 0;
+    NOPM = "nopm", PerMin, Higher, 0;
     /// New orders per minute of the workload `tpcc`, including those that the standard rolls back. Never an audited
     /// result.
-    TPMC = "tpmC", "1/min", Higher, 11;
+    TPMC = "tpmC", PerMin, Higher, 11;
     /// Time from the start of a program to its end.
-    WALL_S = "wall_s", "s", Lower, 2;
+    WALL_S = "wall_s", S, Lower, 2;
     /// CPU time of a program and all of its child processes, in user mode.
-    USER_S = "user_s", "s", Lower, 12;
+    USER_S = "user_s", S, Lower, 12;
     /// CPU time of the same processes in the kernel.
-    SYSTEM_S = "system_s", "s", Lower, 12;
+    SYSTEM_S = "system_s", S, Lower, 12;
     /// Peak resident memory of a program's largest process.
-    PEAK_MEMORY_BYTES = "peak_memory_bytes", "bytes", Lower, SUFFIX_RANK;
+    PEAK_MEMORY_BYTES = "peak_memory_bytes", Bytes, Lower, SUFFIX_RANK;
     /// Page faults of a program that needed no reading.
-    MINOR_FAULTS = "minor_faults", "", Lower, SUFFIX_RANK;
+    MINOR_FAULTS = "minor_faults", Plain, Lower, SUFFIX_RANK;
     /// Page faults of a program that read from a disk.
-    MAJOR_FAULTS = "major_faults", "", Lower, SUFFIX_RANK;
-    VOLUNTARY_SWITCHES = "voluntary_switches", "", Lower, SUFFIX_RANK;
-    INVOLUNTARY_SWITCHES = "involuntary_switches", "", Lower, SUFFIX_RANK;
+    MAJOR_FAULTS = "major_faults", Plain, Lower, SUFFIX_RANK;
+    VOLUNTARY_SWITCHES = "voluntary_switches", Plain, Lower, SUFFIX_RANK;
+    INVOLUNTARY_SWITCHES = "involuntary_switches", Plain, Lower, SUFFIX_RANK;
 }
 
 /// The query whose time this metric is, as `q12`; none for any other metric.
@@ -79,15 +80,15 @@ pub fn short(name: &str) -> String {
 }
 
 /// Suffix of a name -> unit and direction, because names end in their unit. The first match counts.
-const BY_SUFFIX: &[(&str, &str, Better)] = &[
-    ("_per_s", "1/s", Better::Higher),
-    ("_per_second", "1/s", Better::Higher),
-    ("_fraction", "fraction", Better::Lower),
-    ("_bytes", "bytes", Better::Lower),
-    ("_ns", "ns", Better::Lower),
-    ("_us", "us", Better::Lower),
-    ("_ms", "ms", Better::Lower),
-    ("_s", "s", Better::Lower),
+const BY_SUFFIX: &[(&str, Unit, Better)] = &[
+    ("_per_s", Unit::PerS, Better::Higher),
+    ("_per_second", Unit::PerS, Better::Higher),
+    ("_fraction", Unit::Fraction, Better::Lower),
+    ("_bytes", Unit::Bytes, Better::Lower),
+    ("_ns", Unit::Ns, Better::Lower),
+    ("_us", Unit::Us, Better::Lower),
+    ("_ms", Unit::Ms, Better::Lower),
+    ("_s", Unit::S, Better::Lower),
 ];
 
 /// Rank of a metric described by its suffix, and of an unknown one.
@@ -106,7 +107,7 @@ pub fn describe(name: &str) -> Metric {
 /// Whether the metric counts things or bytes: its whole numbers are exact.
 pub fn is_count(name: &str) -> bool {
     let unit = describe(name).unit;
-    unit == "bytes" || name == "errors" || unit.is_empty() && is_declared(name)
+    unit == Unit::Bytes || name == "errors" || unit == Unit::Plain && is_declared(name)
 }
 
 /// Whether this program declares the metric, so that its meaning is known.
@@ -137,22 +138,22 @@ fn guess(name: &str) -> Metric {
     if name.starts_with("latency_ms_") {
         return LATENCY_MS_MEAN.metric;
     }
-    let bare = [("s", "s"), ("ms", "ms"), ("us", "us"), ("ns", "ns"), ("seconds", "s")];
+    let bare = [("s", Unit::S), ("ms", Unit::Ms), ("us", Unit::Us), ("ns", Unit::Ns), ("seconds", Unit::S)];
     if let Some((_, unit)) = bare.iter().find(|(known, _)| *known == name) {
-        return Metric { unit, better: Better::Lower, rank: SUFFIX_RANK };
+        return Metric { unit: *unit, better: Better::Lower, rank: SUFFIX_RANK };
     }
     match BY_SUFFIX.iter().find(|(suffix, ..)| name.ends_with(suffix)) {
-        Some((_, unit, better)) => Metric { unit, better: *better, rank: SUFFIX_RANK },
+        Some((_, unit, better)) => Metric { unit: *unit, better: *better, rank: SUFFIX_RANK },
         None if name.contains("_ns_per_") || name.starts_with("ns_per_") => {
-            Metric { unit: "ns", better: Better::Lower, rank: SUFFIX_RANK }
+            Metric { unit: Unit::Ns, better: Better::Lower, rank: SUFFIX_RANK }
         }
-        None if name.contains("_us_per_") => Metric { unit: "us", better: Better::Lower, rank: SUFFIX_RANK },
+        None if name.contains("_us_per_") => Metric { unit: Unit::Us, better: Better::Lower, rank: SUFFIX_RANK },
         None if name == "errors" || name.starts_with("bytes_per_") || name == "loss" => Metric {
-            unit: if name.starts_with("bytes") { "bytes" } else { "" },
+            unit: if name.starts_with("bytes") { Unit::Bytes } else { Unit::Plain },
             better: Better::Lower,
             rank: SUFFIX_RANK,
         },
-        None => Metric { unit: "", better: Better::Higher, rank: UNKNOWN_RANK },
+        None => Metric { unit: Unit::Plain, better: Better::Higher, rank: UNKNOWN_RANK },
     }
 }
 
@@ -216,7 +217,7 @@ mod tests {
         ];
         for (name, unit, better) in table {
             let metric = describe(name);
-            assert_eq!((metric.unit, metric.better), (unit, better), "{name}");
+            assert_eq!((metric.unit.name(), metric.better), (unit, better), "{name}");
         }
     }
 

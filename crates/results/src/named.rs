@@ -2,12 +2,12 @@
 
 pub use tare_stats::ratio::Better;
 
+use crate::unit::Unit;
 use std::borrow::Cow;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Metric {
-    /// `1/s`, `s`, `ms`, `us`, `ns`, `bytes`, `fraction`, or empty if unknown.
-    pub unit: &'static str,
+    pub unit: Unit,
     pub better: Better,
     /// Tables order metrics by rank, then by name; see [`Metric::is_primary`].
     pub rank: u8,
@@ -17,7 +17,7 @@ pub struct Metric {
 const PRIMARY_RANKS: u8 = 10;
 
 pub(crate) const QUERY_S: &str = "query_s_";
-pub(crate) const QUERY: Metric = Metric { unit: "s", better: Better::Lower, rank: 3 };
+pub(crate) const QUERY: Metric = Metric { unit: Unit::S, better: Better::Lower, rank: 3 };
 
 impl Metric {
     /// Throughputs and whole-query times: the default metrics of headlines and gates.
@@ -44,7 +44,7 @@ impl Named {
     pub(crate) const DETAIL_RANK: u8 = 25;
 
     /// Declares a metric. A lower rank is listed earlier in a table; ranks below 10 are what a study is about.
-    pub(crate) const fn new(name: &'static str, unit: &'static str, better: Better, rank: u8) -> Self {
+    pub(crate) const fn new(name: &'static str, unit: Unit, better: Better, rank: u8) -> Self {
         Self { name: Cow::Borrowed(name), metric: Metric { unit, better, rank } }
     }
 

@@ -1,6 +1,7 @@
 //! The server's cost per operation: for each quantity, one metric per transaction and one per query.
 
 use crate::named::{Better, Named};
+use crate::unit::Unit;
 use serde::{Deserialize, Serialize};
 
 /// The counted quantities of a server's processes and threads.
@@ -63,32 +64,32 @@ const DETAIL: u8 = Named::DETAIL_RANK;
 
 /// A quantity with the beginning of the names of its metrics.
 macro_rules! cost {
-    ($quantity:ident, $name:literal, $unit:literal, $rank:ident) => {
+    ($quantity:ident, $name:literal, $unit:ident, $rank:ident) => {
         ServerCost {
             quantity: Quantity::$quantity,
-            per_transaction: Named::new(concat!($name, "_per_transaction"), $unit, Better::Lower, $rank),
-            per_query: Named::new(concat!($name, "_per_query"), $unit, Better::Lower, $rank),
+            per_transaction: Named::new(concat!($name, "_per_transaction"), Unit::$unit, Better::Lower, $rank),
+            per_query: Named::new(concat!($name, "_per_query"), Unit::$unit, Better::Lower, $rank),
         }
     };
 }
 
 /// Every quantity. Total CPU time and total switches are shown in tables; the rest explains them.
 pub static SERVER_COSTS: &[ServerCost] = &[
-    cost!(Cpu, "server_cpu_us", "us", SHOWN),
-    cost!(Switches, "server_switches", "", SHOWN),
-    cost!(User, "server_user_us", "us", DETAIL),
-    cost!(System, "server_system_us", "us", DETAIL),
-    cost!(VoluntarySwitches, "server_voluntary_switches", "", DETAIL),
-    cost!(InvoluntarySwitches, "server_involuntary_switches", "", DETAIL),
-    cost!(ReadCalls, "server_read_calls", "", DETAIL),
-    cost!(WriteCalls, "server_write_calls", "", DETAIL),
-    cost!(StorageReads, "storage_reads", "", DETAIL),
-    cost!(StorageWrites, "storage_writes", "", DETAIL),
-    cost!(StorageFlushes, "storage_flushes", "", DETAIL),
-    cost!(Read, "server_read_bytes", "bytes", DETAIL),
-    cost!(Written, "server_written_bytes", "bytes", DETAIL),
-    cost!(MinorFaults, "server_minor_faults", "", DETAIL),
-    cost!(MajorFaults, "server_major_faults", "", DETAIL),
+    cost!(Cpu, "server_cpu_us", Us, SHOWN),
+    cost!(Switches, "server_switches", Plain, SHOWN),
+    cost!(User, "server_user_us", Us, DETAIL),
+    cost!(System, "server_system_us", Us, DETAIL),
+    cost!(VoluntarySwitches, "server_voluntary_switches", Plain, DETAIL),
+    cost!(InvoluntarySwitches, "server_involuntary_switches", Plain, DETAIL),
+    cost!(ReadCalls, "server_read_calls", Plain, DETAIL),
+    cost!(WriteCalls, "server_write_calls", Plain, DETAIL),
+    cost!(StorageReads, "storage_reads", Plain, DETAIL),
+    cost!(StorageWrites, "storage_writes", Plain, DETAIL),
+    cost!(StorageFlushes, "storage_flushes", Plain, DETAIL),
+    cost!(Read, "server_read_bytes", Bytes, DETAIL),
+    cost!(Written, "server_written_bytes", Bytes, DETAIL),
+    cost!(MinorFaults, "server_minor_faults", Plain, DETAIL),
+    cost!(MajorFaults, "server_major_faults", Plain, DETAIL),
 ];
 
 pub(crate) fn find(name: &str) -> Option<&'static Named> {

@@ -2,6 +2,7 @@
 //! statements, by class and step.
 
 use super::named::{Better, Metric, Named};
+use crate::unit::Unit;
 
 /// Separator between the name of a figure and the step that it belongs to.
 pub(crate) const OF: &str = "_of_";
@@ -23,12 +24,12 @@ pub enum Figure {
 }
 
 const FIGURES: [(Figure, &str, Metric); 6] = [
-    (Figure::RowsPerS, "rows_per_s", Metric { unit: "1/s", better: Better::Higher, rank: 3 }),
-    (Figure::QueriesPerS, "queries_per_s", Metric { unit: "1/s", better: Better::Higher, rank: 3 }),
-    (Figure::ElapsedS, "elapsed_s", Metric { unit: "s", better: Better::Lower, rank: 4 }),
-    (Figure::MissedFraction, "missed_fraction", Metric { unit: "fraction", better: Better::Lower, rank: 20 }),
-    (Figure::ServerCpuUs, "server_cpu_us_per_operation", Metric { unit: "us", better: Better::Lower, rank: 20 }),
-    (Figure::BeginS, "begin_s", Metric { unit: "s", better: Better::Lower, rank: Named::DETAIL_RANK }),
+    (Figure::RowsPerS, "rows_per_s", Metric { unit: Unit::PerS, better: Better::Higher, rank: 3 }),
+    (Figure::QueriesPerS, "queries_per_s", Metric { unit: Unit::PerS, better: Better::Higher, rank: 3 }),
+    (Figure::ElapsedS, "elapsed_s", Metric { unit: Unit::S, better: Better::Lower, rank: 4 }),
+    (Figure::MissedFraction, "missed_fraction", Metric { unit: Unit::Fraction, better: Better::Lower, rank: 20 }),
+    (Figure::ServerCpuUs, "server_cpu_us_per_operation", Metric { unit: Unit::Us, better: Better::Lower, rank: 20 }),
+    (Figure::BeginS, "begin_s", Metric { unit: Unit::S, better: Better::Lower, rank: Named::DETAIL_RANK }),
 ];
 
 /// The metric of a figure: `rows_per_s_of_l_i0_insert`, `elapsed_s_of_l_x`. `of` is a step, or a step and a role

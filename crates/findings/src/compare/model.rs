@@ -7,6 +7,7 @@ use std::fmt;
 use tare_results::Results;
 use tare_results::metric::Better;
 use tare_results::probe::Probe;
+use tare_results::unit::Unit;
 use tare_stats::ratio::Verdict;
 use tare_stats::{Estimate, Interval};
 
@@ -55,7 +56,7 @@ impl CompareError {
 pub struct MetricComparison {
     pub name: String,
     pub condition: ConditionPair,
-    pub unit: String,
+    pub unit: Unit,
     pub better: Better,
     pub mean_a: f64,
     pub mean_b: f64,

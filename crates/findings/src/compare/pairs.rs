@@ -317,7 +317,7 @@ pub(super) fn metrics_of(
             let mean = |values: &[f64]| collect::mean(values).unwrap_or(0.0);
             let comparison = MetricComparison {
                 condition: condition.clone(),
-                unit: described.unit.to_owned(),
+                unit: described.unit,
                 better: described.better,
                 mean_a: mean(&all.a),
                 mean_b: mean(&all.b),

@@ -89,7 +89,7 @@ fn line_of(runs: &[Run], condition: &str, metric: &str, rate: f64, options: &Opt
     MetricHistory {
         condition: condition.to_owned(),
         name: metric.to_owned(),
-        unit: described.unit.to_owned(),
+        unit: described.unit,
         better: described.better,
         points: with.iter().enumerate().map(point).collect(),
         segments: segments(&values, &found),
@@ -230,6 +230,7 @@ fn known<'a>(
 mod tests {
     use super::*;
     use crate::history::Point;
+    use tare_results::unit::Unit;
     use tare_stats::Estimate;
     use tare_stats::change_points::Drift;
 
@@ -245,7 +246,7 @@ mod tests {
         MetricHistory {
             condition: "base".to_owned(),
             name: "m".to_owned(),
-            unit: String::new(),
+            unit: Unit::Plain,
             better,
             points: (0..40).map(point).collect(),
             segments: [0, 1].map(segment).to_vec(),

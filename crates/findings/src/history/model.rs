@@ -4,6 +4,7 @@ use crate::compare;
 use crate::differences::Difference;
 use std::ops::Range;
 use tare_results::metric::Better;
+use tare_results::unit::Unit;
 use tare_stats::change_points::Drift;
 use tare_stats::{Estimate, Interval};
 
@@ -145,7 +146,7 @@ pub struct MetricHistory {
     /// As in [`tare_results::metric`], such as `tps`.
     pub name: String,
     /// From [`tare_results::metric::describe`], such as `1/s`; empty if unknown.
-    pub unit: String,
+    pub unit: Unit,
     pub better: Better,
     pub points: Vec<Point>,
     /// Runs between the changes; a single segment if nothing changed.

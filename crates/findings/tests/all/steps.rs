@@ -48,7 +48,7 @@ fn run(conditions: &[&str], trials: usize, gain: fn(&str) -> f64) -> Results {
 #[test]
 fn the_answer_is_about_all_steps_of_a_load() {
     let Verdict::Untested(Untested::StepsAlone { steps }) = verdict(&["build=a"], 3) else { panic!() };
-    let found: Vec<(&str, &str)> = steps.iter().map(|one| (one.step.as_str(), one.unit)).collect();
+    let found: Vec<(&str, &str)> = steps.iter().map(|one| (one.step.as_str(), one.unit.name())).collect();
     assert_eq!(found, [("l_i0", "1/s"), ("l_x", "s"), ("l_i1", "1/s"), ("qp1000", "1/s")]);
     let [l_i0, l_x, l_i1, qp1000] = [0, 1, 2, 3].map(|at| steps[at].mean.round());
     assert_eq!([l_i0, l_x, l_i1, qp1000], [90_090.0, 10.0, 9_109.0, 4_004.0]);

@@ -2,6 +2,7 @@
 
 use crate::figures::Scale;
 use maud::{Markup, html};
+use tare_results::unit::Unit;
 
 /// If the span of the data is below this share of the largest value, it would be invisible on an axis that starts at
 /// zero.
@@ -27,7 +28,7 @@ pub(crate) struct Axis {
 impl Axis {
     /// Like [`Axis::new`], but logarithmic if positive values span so much that a linear axis would hide the small
     /// ones.
-    pub(crate) fn spanning(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
+    pub(crate) fn spanning(values: impl Iterator<Item = f64>, unit: Unit, from: f64, to: f64) -> Self {
         let values: Vec<f64> = drawable(values).collect();
         let (low, high) =
             values.iter().fold((f64::INFINITY, 0.0_f64), |(low, high), value| (low.min(*value), high.max(*value)));
@@ -50,7 +51,7 @@ impl Axis {
     }
 
     /// An axis for values of a unit between two pixel positions (`to` may be smaller than `from`).
-    pub(crate) fn new(values: impl Iterator<Item = f64>, unit: &str, from: f64, to: f64) -> Self {
+    pub(crate) fn new(values: impl Iterator<Item = f64>, unit: Unit, from: f64, to: f64) -> Self {
         let (mut low, mut high) = drawable(values)
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
         if low > high {
@@ -259,11 +260,11 @@ mod tests {
 
     #[test]
     fn an_axis_that_does_not_start_at_zero_is_labelled() {
-        let wide = Axis::new([13_000.0, 66_000.0].into_iter(), "1/s", 0.0, 100.0);
+        let wide = Axis::new([13_000.0, 66_000.0].into_iter(), Unit::PerS, 0.0, 100.0);
         assert!(wide.starts_at_zero());
         assert_eq!(wide.label("tps"), "tps, k/s");
         assert_eq!(wide.at(0.0), 0.0);
-        let narrow = Axis::new([39_000.0, 40_000.0].into_iter(), "1/s", 0.0, 100.0);
+        let narrow = Axis::new([39_000.0, 40_000.0].into_iter(), Unit::PerS, 0.0, 100.0);
         assert!(!narrow.starts_at_zero());
         assert!(narrow.label("tps").contains("does not start at zero"));
         assert!(narrow.at(39_000.0) >= 0.0 && narrow.at(40_000.0) <= 100.0);
@@ -271,7 +272,7 @@ mod tests {
 
     #[test]
     fn values_of_many_sizes_get_a_labelled_logarithmic_axis() {
-        let axis = Axis::spanning([3.0, 70.0, 4000.0].into_iter(), "ns", 100.0, 0.0);
+        let axis = Axis::spanning([3.0, 70.0, 4000.0].into_iter(), Unit::Ns, 100.0, 0.0);
         assert!(axis.label("time").contains("logarithmic"), "{axis:?}");
         assert!(axis.low <= 3.0 && axis.high >= 4000.0 && (3..=12).contains(&axis.ticks.len()), "{axis:?}");
         let [low, middle, high] = [3.0, 109.5, 4000.0].map(|value| axis.at(value));
@@ -279,11 +280,11 @@ mod tests {
             (low - middle - (middle - high)).abs() < 0.1,
             "equal ratios are equal distances: {low} {middle} {high}"
         );
-        let drawn = Axis::spanning([0.02, 700.0].into_iter(), "ms", 100.0, 0.0).vertical(52.0, 332.0).into_string();
+        let drawn = Axis::spanning([0.02, 700.0].into_iter(), Unit::Ms, 100.0, 0.0).vertical(52.0, 332.0).into_string();
         assert!(drawn.contains(">1000<") && drawn.contains(">0.1<") && !drawn.contains(">0.10<"), "{drawn}");
-        let linear = Axis::spanning([30.0, 70.0].into_iter(), "ns", 100.0, 0.0);
+        let linear = Axis::spanning([30.0, 70.0].into_iter(), Unit::Ns, 100.0, 0.0);
         assert!(linear.starts_at_zero());
-        assert!(!Axis::spanning([0.0, 70.0].into_iter(), "ns", 100.0, 0.0).label("x").contains("logarithmic"));
+        assert!(!Axis::spanning([0.0, 70.0].into_iter(), Unit::Ns, 100.0, 0.0).label("x").contains("logarithmic"));
     }
 
     #[test]
@@ -300,7 +301,7 @@ mod tests {
         for low in extreme {
             for high in extreme {
                 for make in [Axis::new, Axis::spanning] {
-                    let axis = make([low, high].into_iter(), "s", 0.0, 100.0);
+                    let axis = make([low, high].into_iter(), Unit::S, 0.0, 100.0);
                     let at: Vec<f64> = [low, high].map(|value| axis.at(value)).to_vec();
                     assert!(at.iter().all(|x| (0.0..=100.0).contains(x)), "{low} {high}: {at:?}");
                     assert!(axis.ticks.len() < 1000 && axis.ticks.iter().all(|tick| tick.is_finite()), "{low} {high}");
@@ -312,7 +313,7 @@ mod tests {
     #[test]
     fn ticks_never_read_the_same() {
         for (low, high) in [(0.0, 1.0), (39_000.0, 39_010.0), (1e-9, 2e-9), (5.0, 5.0), (0.0, 0.0), (1e12, 3e12)] {
-            let axis = Axis::new([low, high].into_iter(), "s", 0.0, 100.0);
+            let axis = Axis::new([low, high].into_iter(), Unit::S, 0.0, 100.0);
             let mut labels: Vec<String> = axis.ticks.iter().map(|tick| axis.scale.number(*tick)).collect();
             let count = labels.len();
             labels.dedup();

@@ -117,6 +117,7 @@ fn ends<'c>(chart: &'c Curves, x: &Rungs, y: &Axis) -> Vec<End<'c>> {
 pub(super) mod tests {
     use super::*;
     use tare_results::metric::Better;
+    use tare_results::unit::Unit;
 
     /// `lines` curves that all end within a few pixels of each other.
     fn chart(lines: usize) -> Curves {
@@ -139,7 +140,7 @@ pub(super) mod tests {
         };
         Curves {
             metric: "tps".into(),
-            unit: "1/s",
+            unit: Unit::PerS,
             better: Better::Higher,
             over: "threads".into(),
             at: Default::default(),

@@ -4,6 +4,7 @@ use super::axis::{Axis, px, through};
 use super::marks::{self, End, Frame};
 use maud::{Markup, html};
 use tare_findings::latencies::{Distribution, Percentile};
+use tare_results::unit::Unit;
 
 const TOP: f64 = 22.0;
 const BOTTOM: f64 = 282.0;
@@ -26,7 +27,7 @@ pub(crate) fn draw(of: &str, lines: &[DistributionLine<'_>], frame: &Frame) -> M
     let furthest = (most as f64).log10();
     let x = |nines: f64| frame.left + (nines / furthest).clamp(0.0, 1.0) * (frame.right - frame.left);
     let values = lines.iter().flat_map(|line| line.distribution.percentiles.iter().map(|point| point.ms));
-    let y = Axis::spanning(values, "ms", BOTTOM, TOP);
+    let y = Axis::spanning(values, Unit::Ms, BOTTOM, TOP);
     let ends = ends(lines, &x, &y);
     let mut shown = f64::NEG_INFINITY;
     let ticks =

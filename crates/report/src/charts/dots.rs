@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use tare_findings::condition::MetricSummary;
 use tare_findings::mode::{Middle, Mode};
 use tare_results::schema::TrialRecord;
+use tare_results::unit::Unit;
 use tare_stats::Interval;
 use tare_text::{count, percent};
 
@@ -61,7 +62,7 @@ fn row_height(frame: &Frame) -> f64 {
 /// Draws the plot. With `detailed` every trial has a tooltip; without it a trial takes 8 bytes.
 pub(crate) fn draw(metric: &str, rows: &[DotRow<'_>], detailed: bool, frame: &Frame) -> Markup {
     let row = row_height(frame);
-    let unit = rows.first().map_or("", |row| row.summary.unit.as_str());
+    let unit = rows.first().map_or(Unit::Plain, |row| row.summary.unit);
     let axis = Axis::new(values(rows).into_iter(), unit, frame.left, frame.right);
     // One unit for all rows, so that they can be compared.
     let figures = Scale::of_middles(unit, rows.iter().map(|row| row.summary.middle()));

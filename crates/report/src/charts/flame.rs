@@ -9,6 +9,7 @@ use crate::figures::figure;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 use tare_findings::why::ChainTime;
+use tare_results::unit::Unit;
 use tare_text::percent;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,7 +107,13 @@ fn class_of_difference([a, b]: [u64; 2]) -> String {
 fn description_of_difference(frame: &FlameBox<'_>) -> String {
     let [a, b] = frame.sides.map(|ns| ns as f64 / NS_PER_US);
     let sign = if b < a { "-" } else { "+" };
-    format!("{}: A {}, B {}, {sign}{}", frame.name, figure(a, "us"), figure(b, "us"), figure((b - a).abs(), "us"))
+    format!(
+        "{}: A {}, B {}, {sign}{}",
+        frame.name,
+        figure(a, Unit::Us),
+        figure(b, Unit::Us),
+        figure((b - a).abs(), Unit::Us)
+    )
 }
 
 const WIDTH: f64 = 960.0;

@@ -29,7 +29,7 @@ pub(crate) fn draw(lines: &[MetricHistory], frame: &Frame) -> Markup {
 
 fn one(line: &MetricHistory, frame: &Frame) -> Markup {
     let (left, right) = (frame.left, frame.right);
-    let values = Axis::new(line.points.iter().map(|point| point.value), &line.unit, BOTTOM, TOP);
+    let values = Axis::new(line.points.iter().map(|point| point.value), line.unit, BOTTOM, TOP);
     let last = line.points.len().saturating_sub(1).max(1) as f64;
     let x = |place: f64| left + 12.0 + place / last * (right - left - 24.0);
     // A segment extends beyond its first and last run, up to the edge of the plot.
@@ -112,6 +112,7 @@ mod tests {
     use super::*;
     use tare_findings::history::Point;
     use tare_results::metric::Better;
+    use tare_results::unit::Unit;
     use tare_stats::Interval;
 
     #[test]
@@ -121,7 +122,7 @@ mod tests {
         let line = MetricHistory {
             condition: "base".into(),
             name: "tps".into(),
-            unit: "1/s".into(),
+            unit: Unit::PerS,
             better: Better::Higher,
             points: (0..7).map(point).collect(),
             segments: vec![Segment { mean: 10.0, ci, against_first: None, runs: 0..7 }],

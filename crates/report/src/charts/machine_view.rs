@@ -3,6 +3,7 @@
 use crate::figures::figure;
 use std::collections::HashSet;
 use tare_cpuset::CpuSet;
+use tare_results::unit::Unit;
 use tare_topology::Machine;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, strum::Display)]
@@ -141,7 +142,7 @@ fn node_label(node: u32, memory_bytes: u64) -> String {
 }
 
 fn bytes_label(bytes: u64) -> String {
-    let text = figure(bytes as f64, "bytes");
+    let text = figure(bytes as f64, Unit::Bytes);
     // "32.0 MiB" is shortened to "32 MiB".
     text.replace(".00 ", " ").replace(".0 ", " ")
 }

@@ -4,6 +4,7 @@
 use super::axis::{Axis, px, through};
 use super::marks::{self, End, Frame, LETTER};
 use maud::{Markup, html};
+use tare_results::unit::Unit;
 
 const STRIP_TOP: f64 = 22.0;
 const STRIP_BOTTOM: f64 = 210.0;
@@ -28,7 +29,7 @@ pub(crate) struct Point {
 
 pub(crate) struct Strip<'a> {
     pub label: &'a str,
-    pub unit: &'a str,
+    pub unit: Unit,
     pub points: &'a [Point],
     /// Whether [`Point::at`] is a time of day in UTC.
     pub clock: bool,
@@ -168,7 +169,7 @@ pub(crate) fn draw_seconds(condition: &str, lines: &[SampleSeries], mark: usize)
     let x = |second: f64| WIDE.left + (second / longest).clamp(0.0, 1.0) * (WIDE.right - WIDE.left);
     // From 0, because a gap is only visible relative to 0.
     let readings = lines.iter().flat_map(|line| line.tps.iter().copied());
-    let y = Axis::new(readings.chain([0.0]), "1/s", SECONDS_BOTTOM, SECONDS_TOP);
+    let y = Axis::new(readings.chain([0.0]), Unit::PerS, SECONDS_BOTTOM, SECONDS_TOP);
     let step = (longest / 10.0).ceil().max(1.0);
     let ticks = (0..=10u32).map(|tick| f64::from(tick) * step).take_while(|tick| *tick <= longest);
     html! {
@@ -221,7 +222,7 @@ mod tests {
     fn the_time_of_the_last_trial_is_within_the_chart() {
         let at = |at: f64| Point { at, value: Some(1.0), mark: 0, disturbed: false, title: String::new() };
         let points = [at(0.0), at(45.0)];
-        let strip = Strip { label: "throughput", unit: "1/s", points: &points, clock: true, names: &[] };
+        let strip = Strip { label: "throughput", unit: Unit::PerS, points: &points, clock: true, names: &[] };
         let page = draw_strip(&strip, &Frame::SLIM).into_string();
         let end = "text-anchor=\"middle\">00:00:45";
         let before = &page[..page.find(end).expect("a tick at the end of the plot")];

@@ -5,6 +5,7 @@ use super::axis::{Axis, px};
 use super::marks::{self, Frame};
 use maud::{Markup, html};
 use tare_findings::ab::{Ab, Step};
+use tare_results::unit::Unit;
 use tare_stats::Interval;
 use tare_text::percent;
 
@@ -88,7 +89,7 @@ fn axis(course: &[Step], equal: Interval) -> Axis {
     let room = (high - low) * (WIDEST - 1.0);
     let ends = course.iter().filter_map(|step| step.ratio?.ci);
     let (least, most) = ends.fold((low, high), |(least, most), ci| (least.min(ci.low), most.max(ci.high)));
-    Axis::new([least.max(low - room).max(0.0), most.min(high + room)].into_iter(), "", BOTTOM, TOP)
+    Axis::new([least.max(low - room).max(0.0), most.min(high + room)].into_iter(), Unit::Plain, BOTTOM, TOP)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::figures::figure;
 use crate::words::searches::step_remarks;
 use maud::{Markup, html};
 use tare_results::search::{Limit, SearchRecord, StepRecord};
+use tare_results::unit::Unit;
 
 const WIDE: Frame = Frame::WIDE;
 const TOP: f64 = 22.0;
@@ -24,8 +25,8 @@ pub fn verdict(search: &SearchRecord, step: &StepRecord) -> String {
 pub(crate) fn draw(name: &str, search: &SearchRecord) -> Markup {
     let limit = search.slo.limit_ms;
     let values = search.steps.iter().filter_map(|step| step.value).chain([limit]);
-    let y = Axis::spanning(values, "ms", BOTTOM, TOP);
-    let x = Axis::spanning(search.steps.iter().map(|step| step.requested_tps), "1/s", WIDE.left, WIDE.right);
+    let y = Axis::spanning(values, Unit::Ms, BOTTOM, TOP);
+    let x = Axis::spanning(search.steps.iter().map(|step| step.requested_tps), Unit::PerS, WIDE.left, WIDE.right);
     html! {
         svg.chart viewBox=(format!("0 0 {} {HEIGHT}", WIDE.width)) role="img" {
             title { "The search for " (search.slo) ", " (name) }
@@ -43,8 +44,8 @@ pub(crate) fn draw(name: &str, search: &SearchRecord) -> Markup {
 
 fn found_words(search: &SearchRecord) -> String {
     match (search.found_tps, search.bracket_tps) {
-        (_, Some([low, high])) => format!("between {} and {}", figure(low, "1/s"), figure(high, "1/s")),
-        (Some(found), None) => format!("found {}", figure(found, "1/s")),
+        (_, Some([low, high])) => format!("between {} and {}", figure(low, Unit::PerS), figure(high, Unit::PerS)),
+        (Some(found), None) => format!("found {}", figure(found, Unit::PerS)),
         (None, None) => "no rate found".to_owned(),
     }
 }
@@ -75,9 +76,9 @@ fn mark(search: &SearchRecord, place: usize, step: &StepRecord, x: &Axis, y: &Ax
     let words = format!(
         "step {}: {} requested, {} done: {}, {}",
         place + 1,
-        figure(step.requested_tps, "1/s"),
-        figure(step.done_tps, "1/s"),
-        figure(value, "ms"),
+        figure(step.requested_tps, Unit::PerS),
+        figure(step.done_tps, Unit::PerS),
+        figure(value, Unit::Ms),
         verdict(search, step)
     );
     let of_client = matches!(step.limit, Some(Limit::Client(_)));

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use tare_findings::curves::{Curve, Curves, Point};
 use tare_findings::scaling::Prediction;
 use tare_results::metric::Better;
+use tare_results::unit::Unit;
 use tare_stats::Interval;
 
 const LEFT: f64 = 62.0;
@@ -75,7 +76,7 @@ pub(super) fn described(line: &Curve, x: &Rungs, y: &Axis) -> String {
 }
 
 /// The figure at the right end of each line, with three digits, or four if they distinguish more of them.
-fn figures(lines: &[&Curve], unit: &str) -> Vec<String> {
+fn figures(lines: &[&Curve], unit: Unit) -> Vec<String> {
     let written = |digits: usize| -> Vec<String> {
         let scale = scale(lines.iter().filter_map(|line| line.points.last()), unit, digits);
         lines.iter().map(|line| line.points.last().map_or(String::new(), |last| figure(last, &scale))).collect()
@@ -85,7 +86,7 @@ fn figures(lines: &[&Curve], unit: &str) -> Vec<String> {
     if different(&long) > different(&short) { long } else { short }
 }
 
-fn scale<'p>(points: impl Iterator<Item = &'p Point>, unit: &str, digits: usize) -> Scale {
+fn scale<'p>(points: impl Iterator<Item = &'p Point>, unit: Unit, digits: usize) -> Scale {
     let largest = points.map(|point| if point.described { point.mean } else { point.range().high }.abs());
     Scale::new(unit, largest.fold(0.0, f64::max), digits)
 }

@@ -113,7 +113,7 @@ pub(crate) const METRIC: &[Column] =
 
 pub(crate) const METRIC_UNIT: &[Column] = &[
     column("unit", Kind::Text, "unit of the value", |row| {
-        of(name(row), |name| Cell::text(metric::describe(name).unit))
+        of(name(row), |name| Cell::text(metric::describe(name).unit.name()))
     }),
     column("better", Kind::Text, "higher or lower: which way the metric improves", |row| {
         of(name(row), |name| Cell::text(better(metric::describe(name).better)))
@@ -134,7 +134,7 @@ pub(crate) const VALUE_OF_TRIAL: Column = column(
 pub(crate) const COVARIATE: &[Column] = &[
     column("covariate", Kind::Text, "name of the covariate", |row| of(row.value, |(name, _)| Cell::text(name))),
     column("unit", Kind::Text, "unit of the value; none for counts", |row| {
-        of(row.value.and_then(|(name, _)| Covariate::of(name)), |known| Cell::text(known.unit))
+        of(row.value.and_then(|(name, _)| Covariate::of(name)), |known| Cell::text(known.unit.name()))
     }),
 ];
 

@@ -121,8 +121,8 @@ pub fn markdown(base: &str, judged: &[Judged<'_>], losses: &[Losses], gate: Opti
     );
     text.push_str("| --- | --- | --- | ---: | ---: | ---: | ---: | --- |\n");
     for (side, metric) in judged {
-        let scale = Scale::new(&metric.unit, metric.mean_a.abs().max(metric.mean_b.abs()), 4);
-        let difference = metric.difference.map(|found| words::difference(&found, &metric.unit));
+        let scale = Scale::new(metric.unit, metric.mean_a.abs().max(metric.mean_b.abs()), 4);
+        let difference = metric.difference.map(|found| words::difference(&found, metric.unit));
         let (change, interval) = difference.unwrap_or_else(|| {
             let found = metric.decisive();
             let change = found.map_or("-".to_owned(), |found| change(found.value - 1.0) + &words::adjusted_by(metric));

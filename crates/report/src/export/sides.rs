@@ -13,7 +13,7 @@ const COLUMNS: [Column; 23] = [
     ("side", |_, row| row.against.clone()),
     ("condition", |_, row| row.metric.condition.to_string()),
     ("metric", |_, row| row.metric.name.clone()),
-    ("unit", |_, row| row.metric.unit.clone()),
+    ("unit", |_, row| row.metric.unit.to_string()),
     ("better", |_, row| better(row.metric.better).to_owned()),
     ("trials_base", |_, row| row.metric.trials_a.to_string()),
     ("trials_side", |_, row| row.metric.trials_b.to_string()),

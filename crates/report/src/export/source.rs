@@ -70,7 +70,7 @@ impl<'a> Source<'a> {
         let metrics = self.shown_metrics().into_iter().map(|metric| {
             let name = metric.name.as_str();
             let all = conditions.iter().filter_map(|(_, known)| known.get(name));
-            (name, Scale::of_middles(&metric.unit, all.map(|of| of.middle())))
+            (name, Scale::of_middles(metric.unit, all.map(|of| of.middle())))
         });
         let metrics: Vec<(&str, Scale)> = metrics.collect();
         let mut heads = vec!["condition".into(), "trials".into()];

@@ -11,6 +11,7 @@ use std::io::{self, Write};
 use tare_findings::condition::ConditionSummary;
 use tare_findings::{collect, state};
 use tare_results::metric::describe;
+use tare_results::unit::Unit;
 use tare_text::as_text_cell;
 
 /// Writes one result line per analysed trial: its number of samples as iterations, then the trial's mean of every
@@ -138,7 +139,7 @@ pub(crate) fn write_openmetrics(source: &Source<'_>, out: &mut dyn Write) -> io:
     for metric in metrics.iter().filter(|metric| source.wants(metric)) {
         let family = format!("tare_{}", metric_name(metric));
         let unit = describe(metric).unit;
-        let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
+        let unit = if unit == Unit::Plain { String::new() } else { format!(", {unit}") };
         writeln!(out, "# TYPE {family} gauge\n# HELP {family} {}, mean over trials{unit}", escaped_label(metric))?;
         for (condition, known) in &conditions {
             let Some(found) = known.get(metric.as_str()) else { continue };

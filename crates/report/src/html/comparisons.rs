@@ -151,7 +151,7 @@ fn change_rows(found: &ManyComparison) -> Markup {
                     @if side.is_none() { th scope="row" { (row.against) } }
                     @if conditions { td.l { (pair(&row.metric.condition)) } }
                     @if side.is_none() { td.l { (row.metric.name) } } @else { th scope="row" { (row.metric.name) } }
-                    @match row.metric.difference.map(|found| words::difference(&found, &row.metric.unit)) {
+                    @match row.metric.difference.map(|found| words::difference(&found, row.metric.unit)) {
                         Some((value, ends)) => { td { (value) } td { (ends.as_deref().unwrap_or("–")) } }
                         None => {
                             td { (row.metric.ratio.map_or("–".to_owned(), |ratio| change(ratio - 1.0))) }

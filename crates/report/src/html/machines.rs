@@ -12,6 +12,7 @@ use tare_findings::condition::MetricSummary;
 use tare_findings::hosts::HostRow;
 use tare_findings::places::{self, NodeSummary, ThreadSummary};
 use tare_results::schema::{ThreadClass, TrialRecord};
+use tare_results::unit::Unit;
 use tare_text::{count, decimal, percent};
 
 const DRAWINGS: usize = 60;
@@ -90,7 +91,7 @@ fn groups<'a>(page: &Page<'_>, condition: &ConditionTrials<'a>) -> Vec<Group<'a>
         .iter()
         .map(|mode| Group {
             condition: condition.name,
-            caption: format!("mode of {}", figure(mode.mean, &summary.unit)),
+            caption: format!("mode of {}", figure(mode.mean, summary.unit)),
             trials: Vec::new(),
         })
         .collect();
@@ -200,7 +201,7 @@ pub(super) fn nodes(page: &Page<'_>) -> Option<Markup> {
             }
             (table("Memory by node", &[L("condition"), R("node"), R("server's memory"), R("share"), R("hit, pages"),
                 R("miss, pages"), R("other, pages")], nodes.iter().take(ROWS).map(|node| row![
-                node.condition, node.node, figure(node.server_bytes, "bytes"), percent(share(node, nodes)),
+                node.condition, node.node, figure(node.server_bytes, Unit::Bytes), percent(share(node, nodes)),
                 decimal(node.hit_pages, 0), decimal(node.miss_pages, 0), decimal(node.other_pages, 0)
             ])))
         }

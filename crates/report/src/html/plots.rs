@@ -20,6 +20,7 @@ use tare_findings::summary::Summary;
 use tare_results::Results;
 use tare_results::metric::Better;
 use tare_results::schema::{Outcome, TrialRecord};
+use tare_results::unit::Unit;
 
 /// Up to this many trials, each dot of the first plot has a tooltip.
 const DETAILED_TRIALS: usize = 1500;
@@ -167,7 +168,8 @@ pub(super) fn run_order(page: &Page<'_>) -> Option<Markup> {
     let names = page.conditions.iter().map(|condition| (condition.name, page.mark(condition.name)));
     let names: Vec<(&str, usize)> = names.filter(|_| page.has_marks()).collect();
     let name = tare_results::metric::short(metric);
-    let (label, unit) = if page.has_marks() { (name, unit) } else { (format!("{name} / mean of its condition"), "") };
+    let (label, unit) =
+        if page.has_marks() { (name, unit) } else { (format!("{name} / mean of its condition"), Unit::Plain) };
     let strip = Strip { label: &label, unit, points: &points, clock, names: &names };
     let wide = Frame::wide(names.iter().map(|(name, _)| *name));
     Some(html! {

@@ -12,6 +12,7 @@ use tare_findings::state::{self, State};
 use tare_results::Source;
 use tare_results::schema::{Outcome, TrialRecord};
 use tare_results::server::ServerRecord;
+use tare_results::unit::Unit;
 use tare_text::count;
 
 /// Up to this many settings are shown unfolded.
@@ -179,7 +180,7 @@ pub(super) fn record(page: &Page<'_>) -> Option<Markup> {
 pub(super) fn trials(page: &Page<'_>) -> Option<Markup> {
     let trials = &page.results.trials;
     let metric = page.summary.headline_metric.as_deref();
-    let unit = metric.map_or("", |metric| tare_results::metric::describe(metric).unit);
+    let unit = metric.map_or(Unit::Plain, |metric| tare_results::metric::describe(metric).unit);
     let in_directory = page.results.source == Source::Directory;
     let largest = trials.iter().filter_map(|t| collect::trial_mean(t, metric?)).fold(0.0, f64::max);
     let scale = Scale::new(unit, largest, 4);

@@ -17,6 +17,7 @@ use tare_findings::latencies::Distribution;
 use tare_findings::time::{self, ConditionTime, Part};
 use tare_findings::why;
 use tare_results::schema::{SampleRecord, TrialRecord};
+use tare_results::unit::Unit;
 use tare_text::count;
 
 /// Maximum conditions drawn; `tare show --json` has all.
@@ -73,7 +74,8 @@ fn of_part(page: &Page<'_>, part: &str) -> Markup {
 }
 
 fn percentiles(label: &str, page: &Page<'_>, lines: &[DistributionLine<'_>]) -> Markup {
-    let cell = |found: &Distribution, percentile| found.at(percentile).map(|ms| figure(ms, "ms")).unwrap_or_default();
+    let cell =
+        |found: &Distribution, percentile| found.at(percentile).map(|ms| figure(ms, Unit::Ms)).unwrap_or_default();
     let heads: Vec<_> =
         [L("condition"), R("transactions")].into_iter().chain(COLUMNS.map(|(name, _)| R(name))).collect();
     let rows = lines.iter().map(|line| {
@@ -148,7 +150,7 @@ const ROWS: usize = 400;
 pub(super) fn time(page: &Page<'_>) -> Option<Markup> {
     let times = &page.summary.time;
     let largest = times.iter().map(|time| time.us_per_transaction).fold(0.0, f64::max);
-    let scale = Scale::new("us", largest, 3);
+    let scale = Scale::new(Unit::Us, largest, 3);
     let parts: BTreeSet<&Part> = times.iter().flat_map(|time| &time.parts).map(|part| &part.part).collect();
     let cell = |time: &ConditionTime, part: &Part| {
         time.parts.iter().find(|found| found.part == *part).map_or("–".to_owned(), |found| scale.number(found.us))

@@ -22,6 +22,7 @@ use tare_findings::state::is_disturbed;
 use tare_results::metric;
 use tare_results::schema::{Outcome, TrialRecord};
 use tare_results::search::SearchRecord;
+use tare_results::unit::Unit;
 use tare_stats::ratio::Verdict;
 use tare_text::decimal;
 
@@ -245,14 +246,14 @@ fn search_outcome(search: &SearchRecord) -> String {
     let steps = tare_text::count(search.steps.len(), "step");
     match search.found_tps {
         _ if search.bracket_tps.is_some() => format!("not converged in {steps}"),
-        Some(found) => format!("{} in {steps}", figure(found, "1/s")),
+        Some(found) => format!("{} in {steps}", figure(found, Unit::PerS)),
         None => format!("no rate in {steps}"),
     }
 }
 
 fn search_table(search: &SearchRecord) -> Markup {
     let largest = search.steps.iter().map(|step| step.requested_tps).fold(0.0, f64::max);
-    let rate = Scale::new("1/s", largest, 4);
+    let rate = Scale::new(Unit::PerS, largest, 4);
     html! {
         table {
             thead { tr {

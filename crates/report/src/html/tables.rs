@@ -13,6 +13,7 @@ use tare_findings::factors::words_of;
 use tare_findings::mode::Middle;
 use tare_findings::placement::{GridCell, PlacementGrid};
 use tare_findings::summary::{self, ProbeRow};
+use tare_results::unit::Unit;
 use tare_text::percent;
 
 /// Maximum rows of the table of all metrics; for a study of many conditions `tare show --json` has the rest.
@@ -39,7 +40,7 @@ pub(super) fn conditions(page: &Page<'_>) -> Option<Markup> {
                 tbody { @for (condition, metric) in &rows { tr data-c=(condition.name) {
                     th scope="row" { (page.swatch(&condition.name)) (condition.name) }
                     @match metric {
-                        Some(metric) => { (cells(metric, &scale)) @if with_modes { td.l { (words::modes(&metric.modes, &metric.unit)) } } },
+                        Some(metric) => { (cells(metric, &scale)) @if with_modes { td.l { (words::modes(&metric.modes, metric.unit)) } } },
                         None => { td colspan={ (9 + usize::from(with_modes)) } { "no usable trial" } },
                     }
                     td { (condition.clean_trials) }
@@ -115,7 +116,7 @@ pub(super) fn effects(page: &Page<'_>) -> Option<Markup> {
 
 fn scale<'a>(metrics: impl Iterator<Item = &'a MetricSummary>) -> Scale {
     let mut metrics = metrics.peekable();
-    let unit = metrics.peek().map_or("", |first| first.unit.as_str());
+    let unit = metrics.peek().map_or(Unit::Plain, |first| first.unit);
     Scale::of_middles(unit, metrics.map(MetricSummary::middle))
 }
 
@@ -168,7 +169,7 @@ fn grid_cell(page: &Page<'_>, grid: &PlacementGrid, found: &GridCell, scale: &Sc
 pub(super) fn probes(page: &Page<'_>) -> Option<Markup> {
     let rows = summary::probe_rows(page.summary);
     let first = rows.first()?;
-    let scale = Scale::new(&first.metric.unit, rows.iter().map(|row| row.metric.max).fold(0.0, f64::max), 4);
+    let scale = Scale::new(first.metric.unit, rows.iter().map(|row| row.metric.max).fold(0.0, f64::max), 4);
     let by = rows.iter().find_map(|row| row.adjusted).map(|found| found.probe);
     let interval = |ci| between(ci, "–", |end| scale.number(end));
     let left: Vec<String> = first.left.iter().map(|(probe, _)| format!("left by {probe}")).collect();

@@ -67,10 +67,10 @@ fn metrics(rows: &[&MetricComparison], style: Style) -> String {
     heads.push("verdict");
     let mut all = Vec::new();
     for metric in rows {
-        let scale = Scale::new(&metric.unit, metric.mean_a.abs().max(metric.mean_b.abs()), 4);
+        let scale = Scale::new(metric.unit, metric.mean_a.abs().max(metric.mean_b.abs()), 4);
         let (ratio, interval) = match metric.difference {
             Some(found) => {
-                let (value, interval) = words::difference(&found, &metric.unit);
+                let (value, interval) = words::difference(&found, metric.unit);
                 (Some(format!("B - A: {value}")), interval)
             }
             None => (metric.ratio.map(|ratio| decimal(ratio, 3)), shown_interval(metric.ci).map(ends)),
@@ -271,7 +271,7 @@ fn rows_of_many(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> S
             interval(metric.ci),
         ];
         if let Some(found) = metric.difference {
-            let (value, ends) = words::difference(&found, &metric.unit);
+            let (value, ends) = words::difference(&found, metric.unit);
             (cells[3], cells[4]) = (value, ends.unwrap_or_else(|| "-".to_owned()));
         }
         if by.is_some() {

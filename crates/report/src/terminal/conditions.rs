@@ -27,7 +27,7 @@ pub(super) fn headline(summary: &Summary, style: Style) -> Option<String> {
     let several_loads = conditions.iter().any(|(condition, _)| summary.own_threads(condition).is_some());
     let metrics = conditions.iter().filter_map(|(_, metric)| *metric);
     let first = metrics.clone().next()?;
-    let scale = Scale::of_middles(&first.unit, metrics.clone().map(MetricSummary::middle));
+    let scale = Scale::of_middles(first.unit, metrics.clone().map(MetricSummary::middle));
     let columns = Columns {
         names: ConditionNames::of(summary),
         states: States::of(summary),

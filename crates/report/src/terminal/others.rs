@@ -12,6 +12,7 @@ use tare_findings::factors::words_of;
 use tare_findings::summary::Summary;
 use tare_results::metric::{describe, is_further, sort_key};
 use tare_results::schema::Levels;
+use tare_results::unit::Unit;
 use tare_text::count;
 
 /// Means of the other metrics: one metric per row, with the conditions as columns, or below the metric if they do not
@@ -163,7 +164,7 @@ impl<'s> Column<'s> {
 fn other_row(name: &str, columns: &[Column<'_>]) -> Vec<String> {
     let values = || columns.iter().filter_map(|column| column.metrics.get(name));
     let largest = values().map(|metric| metric.mean.abs()).fold(0.0, f64::max);
-    let unit = values().next().map_or("", |metric| metric.unit.as_str());
+    let unit = values().next().map_or(Unit::Plain, |metric| metric.unit);
     let smallest = values().map(|metric| metric.mean.abs()).fold(f64::INFINITY, f64::min);
     // One more digit if the smallest value of the row would otherwise have only two.
     let scale = Scale::new(unit, largest, if smallest < largest / 2.0 { 4 } else { 3 });

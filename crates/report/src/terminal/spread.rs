@@ -160,7 +160,7 @@ pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {
     heads.push("mean, 95% interval");
     heads.extend(by.as_deref());
     let line = |row: &ProbeRow<'_>| {
-        let scale = Scale::new(&row.metric.unit, row.metric.max, 4);
+        let scale = Scale::new(row.metric.unit, row.metric.max, 4);
         let estimate = |mean: f64, ci: Option<Interval>| match ci {
             Some(ci) => format!("{} ({} to {})", scale.number(mean), scale.number(ci.low), scale.number(ci.high)),
             None => scale.number(mean),
@@ -183,7 +183,7 @@ pub(super) fn probes(summary: &Summary, style: Style) -> Option<String> {
     let head = format!(
         "what each probe leaves of the spread between trials (1: explains nothing; average over {}), and {}",
         tare_text::count(first.metrics, "metric"),
-        Scale::new(&first.metric.unit, first.metric.max, 4).with_unit(&first.metric.name),
+        Scale::new(first.metric.unit, first.metric.max, 4).with_unit(&first.metric.name),
     );
     Some(titled(style, &head, &lined(style, &heads, 1, rows.iter().map(line))))
 }

@@ -12,6 +12,7 @@ use tare_findings::summary::Summary;
 use tare_findings::time::{self, ConditionTime, Part};
 use tare_findings::why::{self, Cause, Changes, EventChange, Proof, Times, Trial, Why};
 use tare_results::Results;
+use tare_results::unit::Unit;
 use tare_stats::Interval;
 use tare_text::{count, duration, ending, percent};
 
@@ -101,7 +102,7 @@ fn changes(changes: &Changes, (one, of): (&str, &str), style: Style) -> Option<S
         return Some(none + &others);
     }
     let largest = changes.shown.iter().map(|f| f.a_us.max(f.b_us)).fold(0.0, f64::max);
-    let scale = Scale::new("us", largest, 4);
+    let scale = Scale::new(Unit::Us, largest, 4);
     let mut all = Vec::new();
     for change in changes.shown.iter().take(LISTED) {
         let interval = between(change.ci, "-", |end| scale.number(end));
@@ -146,7 +147,7 @@ const SEEN_SHARE: f64 = 0.005;
 pub(super) fn summary(summary: &Summary, style: Style) -> Option<String> {
     let times = &summary.time;
     let largest = times.iter().map(|time| time.us_per_transaction).fold(0.0, f64::max);
-    let scale = Scale::new("us", largest, 3);
+    let scale = Scale::new(Unit::Us, largest, 3);
     let mut names = vec!["condition", "all", "client", "waits", "server", "waits", "locks", "rest"];
     let strangers = |time: &ConditionTime| {
         time.parts.iter().any(|part| part.part == Part::OtherPrograms && part.share > SEEN_SHARE)
@@ -232,7 +233,7 @@ pub fn times(found: &Times, results: &str, style: Style) -> String {
 }
 
 fn time_in_full(time: &ConditionTime, style: Style) -> String {
-    let scale = Scale::new("us", time.us_per_transaction, 4);
+    let scale = Scale::new(Unit::Us, time.us_per_transaction, 4);
     let mut all = Vec::new();
     let known = |ci: &Interval| ci.width() / 2.0 <= time.us_per_transaction;
     let interval =

@@ -201,7 +201,7 @@ fn by_steps(verdict: &Verdict) -> Option<String> {
 fn nothing_tested(why: &Untested) -> Vec<String> {
     match why {
         Untested::Alone(Alone { modes, range, estimate: Estimate { mean, ci, unit, .. }, .. }) if modes.is_empty() => {
-            let scale = Scale::new(unit, *mean, 3);
+            let scale = Scale::new(*unit, *mean, 3);
             let interval = ci
                 .filter(|ci| range.is_none() && ci.width() <= 2.0 * mean.abs())
                 .map(|ci| [ci.low, ci.high].map(|end| scale.value_in_unit(end)))

@@ -10,6 +10,7 @@ use tare_findings::compare::{
 use tare_findings::one_study::OneStudy;
 use tare_findings::probes::Refusal;
 use tare_results::server::LowOptimisation;
+use tare_results::unit::Unit;
 use tare_stats::Interval;
 use tare_text::{count, list, small_percent};
 
@@ -139,7 +140,7 @@ pub(super) fn figures(metric: &MetricComparison) -> String {
 
 /// ": score +1.2 (95% interval +1.0 to +1.4)".
 fn by(metric: &MetricComparison, found: &Change) -> String {
-    let (value, interval) = difference(found, &metric.unit);
+    let (value, interval) = difference(found, metric.unit);
     let interval = interval.map_or("no interval".to_owned(), |ends| format!("95% interval {ends}"));
     format!(": {} {value} ({interval})", phrase(&metric.name))
 }
@@ -318,7 +319,7 @@ pub(crate) fn beyond_disturbance(metric: &MetricComparison) -> Option<String> {
 }
 
 /// A difference of means for tables: the value and its interval, in the metric's unit.
-pub(crate) fn difference(found: &Change, unit: &str) -> (String, Option<String>) {
+pub(crate) fn difference(found: &Change, unit: Unit) -> (String, Option<String>) {
     let ends = found.ci.map_or(0.0, |ci| ci.low.abs().max(ci.high.abs()));
     let scale = Scale::new(unit, found.value.abs().max(ends), 3);
     let signed = |value: f64| if value > 0.0 { format!("+{}", scale.figure(value)) } else { scale.figure(value) };

@@ -117,8 +117,7 @@ fn modes_of<'a>(summary: &'a Summary, metric: &str) -> Vec<(&'a ConditionSummary
 fn modes_sentence(summary: &Summary, metric: &str) -> Option<String> {
     let bimodal = modes_of(summary, metric);
     let (condition, first) = bimodal.first()?;
-    let cause =
-        first.mode_cause.as_ref().map_or(String::new(), |cause| format!(": {}", mode_cause(cause, &first.unit)));
+    let cause = first.mode_cause.as_ref().map_or(String::new(), |cause| format!(": {}", mode_cause(cause, first.unit)));
     let others = match bimodal.len() {
         1 => String::new(),
         2 => " 1 more condition has several modes.".to_owned(),
@@ -127,6 +126,6 @@ fn modes_sentence(summary: &Summary, metric: &str) -> Option<String> {
     let (name, number) = (&condition.name, first.modes.len());
     Some(format!(
         "{name} has {number} modes ({}), so its mean describes no trial{cause}.{others}",
-        modes(&first.modes, &first.unit)
+        modes(&first.modes, first.unit)
     ))
 }

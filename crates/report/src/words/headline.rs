@@ -10,11 +10,12 @@ use tare_findings::load_steps::StepMean;
 use tare_findings::spread::ByChance;
 use tare_findings::verdict::{Alone, Apart, LevelsOf, Measured, Moved, Range, Ranked, Untested, Verdict};
 use tare_results::steps::step;
+use tare_results::unit::Unit;
 use tare_stats::Interval;
 use tare_text::{count, percent, was};
 
 /// The unit of rates.
-const RATE: &str = "1/s";
+const RATE: Unit = Unit::PerS;
 
 pub(super) fn headline(verdict: &Verdict) -> String {
     load_steps::moved(verdict).unwrap_or_else(|| of_all(verdict))
@@ -92,7 +93,7 @@ fn nothing_tested(why: &Untested) -> String {
         Untested::LoadsAlone { loads, metric, range } => {
             let lead = format!("{loads} loads were measured, with no builds or options to compare");
             let ends = range.as_ref().map(|Range { low, high, unit }| {
-                let [low, high] = [low, high].map(|(load, mean)| format!("{} ({load})", figure(*mean, unit)));
+                let [low, high] = [low, high].map(|(load, mean)| format!("{} ({load})", figure(*mean, *unit)));
                 format!("{lead}: {} {low} to {high}.", phrase(metric))
             });
             first_that_fits(ends.into_iter().chain([format!("{lead}.")]))
@@ -382,7 +383,7 @@ mod tests {
     #[test]
     fn a_load_in_steps_has_its_usual_line_or_the_number_of_its_steps() {
         let step = |(step, mean): (&str, f64)| {
-            let unit = if step == "l_x" { "s" } else { RATE };
+            let unit = if step == "l_x" { Unit::S } else { RATE };
             StepMean { step: step.to_owned(), mean, unit }
         };
         let measured = [("l_i0", 123_456.0), ("l_x", 12.34), ("l_i1", 50_100.0), ("l_i2", 20_000.0)];
@@ -427,7 +428,7 @@ mod tests {
             differing: 1,
             p_value: 0.001,
         };
-        let range = Some(Range { low: (name("p=a"), 1.0), high: (name("p=noisy"), 2.0), unit: "1/s" });
+        let range = Some(Range { low: (name("p=a"), 1.0), high: (name("p=noisy"), 2.0), unit: Unit::PerS });
         let what = || Measured { metric: name("tps"), metrics: 1, steps: None };
         let of_all = |ranking: Ranked, range| {
             let (factors, by) = (vec![name("p")], Some(name("p")));

@@ -239,6 +239,7 @@ pub(crate) fn history_gate(found: &History, margin: f64) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tare_results::unit::Unit;
 
     #[test]
     fn a_limit_of_nothing_is_not_said_and_a_small_one_is() {
@@ -259,7 +260,7 @@ mod tests {
         let with = |not_tested, run| MetricHistory {
             condition: "a".to_owned(),
             name: "tps".to_owned(),
-            unit: String::new(),
+            unit: Unit::Plain,
             better: Better::Higher,
             points: vec![point(run)],
             segments: Vec::new(),

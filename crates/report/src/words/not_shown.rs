@@ -95,6 +95,7 @@ mod tests {
     use crate::words::headline::headline;
     use tare_findings::factors::TermFactor;
     use tare_findings::verdict::{Measured, Range, Tested};
+    use tare_results::unit::Unit;
     use tare_stats::Interval;
     use tare_stats::blocks::{Analysis, Spread};
 
@@ -163,7 +164,7 @@ mod tests {
             let what = Measured { metric: "tps".to_owned(), metrics: 1, steps: None };
             let ci = Some(Interval { low: 0.99, high: 1.02 });
             let extremes = Some(Extremes { ratio: 1.0059, ci });
-            let range = Some(Range { low: ("a".to_owned(), low), high: ("b".to_owned(), high), unit: "1/s" });
+            let range = Some(Range { low: ("a".to_owned(), low), high: ("b".to_owned(), high), unit: Unit::PerS });
             let (conditions, tested, alone) = (2, tested(1, 1), Vec::new());
             headline(&Verdict::NotRanked { what, conditions, extremes, range, fewest_trials: 9, tested, alone })
         };

@@ -76,7 +76,7 @@ fn here(claim: &Claim, figure: &Figure) -> String {
         [] => String::new(),
         all => format!(" on {}", list(all)),
     };
-    format!("{measured}{}{servers}{}{}", beyond(claim, figure), again(claim, figure), reservations(figure))
+    format!("{measured}{servers}{}{}{}", beyond(claim, figure), again(claim, figure), reservations(figure))
 }
 
 /// The ends of the claim's range that the interval reaches beyond, unless all of it lies on the other side of 1.

@@ -3,6 +3,7 @@
 use crate::figures::figure;
 use tare_findings::latencies::{FEWEST_BEYOND, SearchNotes};
 use tare_results::search::{Limit, SearchRecord, StepRecord};
+use tare_results::unit::Unit;
 use tare_text::count;
 
 pub(super) fn notes(found: &[SearchNotes]) -> Vec<String> {
@@ -31,8 +32,8 @@ fn without_end(notes: &SearchNotes) -> Option<String> {
         notes.condition,
         notes.without_end,
         count(notes.searches, "rate"),
-        figure(low, "1/s"),
-        figure(high, "1/s"),
+        figure(low, Unit::PerS),
+        figure(high, Unit::PerS),
     ))
 }
 

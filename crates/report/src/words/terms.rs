@@ -12,6 +12,7 @@ use tare_findings::verdict::Measured;
 use tare_results::metric::Better;
 pub(super) use tare_results::metric::short as query;
 use tare_results::schema::{Levels, Plan};
+use tare_results::unit::Unit;
 use tare_stats::Interval;
 use tare_text::{count, decimal, list, percent};
 use tare_topology::Pairing;
@@ -58,7 +59,7 @@ pub(crate) fn phrase(metric: &str) -> String {
 }
 
 /// `24.4 k/s in 60% of trials and 37.2 k/s in 40%`.
-pub(crate) fn modes(modes: &[Mode], unit: &str) -> String {
+pub(crate) fn modes(modes: &[Mode], unit: Unit) -> String {
     let words: Vec<String> = modes
         .iter()
         .enumerate()
@@ -100,7 +101,7 @@ pub(crate) fn place(place: &Place) -> String {
 
 /// Which covariate explains the modes: "pairs same-pu at 66.0 k/s, pairs other-node at 13.0 k/s", or "migrations per
 /// sample 22.2 on average at 90.2 ms, 31.3 at 148 ms".
-pub(crate) fn mode_cause(cause: &ModeCause, unit: &str) -> String {
+pub(crate) fn mode_cause(cause: &ModeCause, unit: Unit) -> String {
     let name = &cause.covariate;
     let means = cause.sides.iter().filter_map(|side| match side.in_common {
         InCommon::Number(mean) => Some(mean.abs()),
@@ -264,7 +265,7 @@ pub(super) fn level_of<'n>(name: &'n str, factors: &[String]) -> &'n str {
 }
 
 /// "13.0 or 65.4 k/s", on one scale: three digits, or as many more as are needed until the first and the last differ.
-pub(super) fn joined(means: &[f64], word: &str, unit: &str) -> String {
+pub(super) fn joined(means: &[f64], word: &str, unit: Unit) -> String {
     let largest = means.iter().map(|mean| mean.abs()).fold(0.0, f64::max);
     let written = |digits: usize| {
         let scale = Scale::new(unit, largest, digits);
@@ -310,7 +311,7 @@ mod tests {
                 covariate: Property::InvoluntarySwitches,
                 sides: vec![side(fast, 0.0902), side(slow, 0.148)],
             };
-            mode_cause(&cause, "s")
+            mode_cause(&cause, Unit::S)
         };
         assert_eq!(of(22.231, 31.25), "involuntary switches per sample 22.2 on average at 90.2 ms, 31.2 at 148 ms");
         assert_eq!(of(0.0, 1234.6), "involuntary switches per sample 0 on average at 90.2 ms, 1235 at 148 ms");
@@ -318,7 +319,7 @@ mod tests {
 
     #[test]
     fn the_least_and_the_most_are_written_so_that_they_differ() {
-        let of = |least, most| joined(&[least, most], "to", "1/s");
+        let of = |least, most| joined(&[least, most], "to", Unit::PerS);
         assert_eq!([of(1999.9, 2000.1), of(1e3, 2e3)], ["1.9999 to 2.0001 k/s", "1.00 to 2.00 k/s"]);
         assert_eq!([of(2e3, 2e3), of(-5e4, -4e4)], ["2.00 to 2.00 k/s", "-50.0 to -40.0 k/s"]);
     }

@@ -17,6 +17,7 @@ use tare_findings::verdict::Verdict;
 use tare_results::disturbed::{Disturbing, by_program};
 use tare_results::schema::TrialRecord;
 use tare_results::search::ClientLimit;
+use tare_results::unit::Unit;
 use tare_results::{Results, Source, covariate, metric};
 use tare_text::{count, decimal, list, percent, was};
 
@@ -78,7 +79,7 @@ pub(super) fn outlier(found: &Outlier) -> String {
         .unusual
         .iter()
         .map(|(name, own, usual)| {
-            let unit = covariate::Covariate::of(name).map_or("", |known| known.unit);
+            let unit = covariate::Covariate::of(name).map_or(Unit::Plain, |known| known.unit);
             format!("{name} {} against {}", figure(*own, unit), figure(*usual, unit))
         })
         .collect();
@@ -115,7 +116,7 @@ pub(super) fn aside(summary: &Summary) -> Option<String> {
     let words: Vec<String> = others
         .iter()
         .map(|(condition, found)| {
-            let (low, high) = (figure(found.min, &found.unit), figure(found.max, &found.unit));
+            let (low, high) = (figure(found.min, found.unit), figure(found.max, found.unit));
             let spread = found.between_cov.map_or(String::new(), |cov| format!(", CoV {}", percent(cov)));
             let range = if found.trials == 1 { format!("at {low}") } else { format!("from {low} to {high}") };
             format!("{} {range} ({}{spread})", condition.name, count(found.trials, "trial"))

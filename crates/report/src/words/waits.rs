@@ -7,6 +7,7 @@ use tare_findings::lines::{LineSummary, LineUse, LinesSummary};
 use tare_findings::summary::Summary;
 use tare_findings::waits::{TimeSummary, WaitsSummary, WakesSummary};
 use tare_results::cache_lines::Sharing;
+use tare_results::unit::Unit;
 use tare_results::waits::{Doing, FutexOperation, TimeUse};
 use tare_text::{ending, list, percent};
 
@@ -50,7 +51,7 @@ fn of_time(part: &TimeSummary) -> String {
 
 /// `0.152 ms` per transaction, summed over all connections.
 pub(crate) fn per_transaction(part: &TimeSummary) -> Option<String> {
-    Some(figure(part.per_transaction_ms? / 1000.0, "s"))
+    Some(figure(part.per_transaction_ms? / 1000.0, Unit::S))
 }
 
 /// The cost of the capture, and the figures to compare it with.

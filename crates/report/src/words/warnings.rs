@@ -195,10 +195,10 @@ fn modes(summary: &Summary) -> Vec<String> {
         // The first screen names the modes of the first condition and counts the others.
         .skip(1)
         .map(|(condition, metric)| {
-            let (modes, number) = (terms::modes(&metric.modes, &metric.unit), metric.modes.len());
+            let (modes, number) = (terms::modes(&metric.modes, metric.unit), metric.modes.len());
             let cause = metric.mode_cause.as_ref().map_or_else(
                 || "no recorded covariate explains which trial is in which mode".to_owned(),
-                |cause| mode_cause(cause, &metric.unit),
+                |cause| mode_cause(cause, metric.unit),
             );
             format!("{}: {name} has {number} modes, {modes}; {cause}", condition.name)
         })

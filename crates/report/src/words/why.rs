@@ -13,6 +13,7 @@ use tare_findings::why::{Changes, NamedChange, PartChange, Times, Why};
 use tare_results::cache_lines::NO_SAMPLING;
 use tare_results::captures::{CALLERS, LOCKS, PROFILE, STATUS, WAITS, WAKES};
 use tare_results::events::{EVENTS, Hardware};
+use tare_results::unit::Unit;
 use tare_stats::blocks::are_few;
 use tare_text::{count, list, percent};
 
@@ -99,7 +100,7 @@ pub fn next(chosen: &Extremes<'_>, results: &str) -> [String; 2] {
 /// The answer: the whole difference, then what explains most of it, then the unexplained part.
 pub fn why(found: &Why) -> String {
     let whole = found.own();
-    let size = figure(whole.us.abs(), "us");
+    let size = figure(whole.us.abs(), Unit::Us);
     let way = if whole.us < 0.0 { "less" } else { "longer" };
     let takes = match found.undisturbed {
         Some(_) => format!("B's transactions take {size} {way} without other programs"),
@@ -109,7 +110,7 @@ pub fn why(found: &Why) -> String {
         return format!("{takes}; with a single trial on a side there is no interval.");
     };
     if !whole.shown {
-        let [a, b] = found.own_us().map(|us| figure(us, "us"));
+        let [a, b] = found.own_us().map(|us| figure(us, Unit::Us));
         let rest = found.functions.shown.first().map_or(String::new(), but);
         // The table has the difference that is shown, with the time of the others.
         let (head, apart) = match found.undisturbed {
@@ -122,7 +123,7 @@ pub fn why(found: &Why) -> String {
         return format!("{head}: A takes {a} per transaction{apart}, B {b}{rest}.");
     }
     let (low, high) = if whole.us < 0.0 { (-ci.high, -ci.low) } else { (ci.low, ci.high) };
-    let head = format!("{takes} ({} to {})", figure(low, "us"), figure(high, "us"));
+    let head = format!("{takes} ({} to {})", figure(low, Unit::Us), figure(high, Unit::Us));
     let is_large = |share: f64| share >= EXPLAINS || share <= OPPOSES;
     let explains = |change: &&PartChange| change.shown && is_own(change) && is_large(share(change));
     let mut named: Vec<&PartChange> = found.parts.iter().filter(explains).collect();
@@ -159,7 +160,7 @@ fn share(change: &PartChange) -> f64 {
 /// A function that is shown to differ although the whole is not.
 fn but(function: &NamedChange) -> String {
     let way = if function.us < 0.0 { "less" } else { "longer" };
-    format!("; but {} takes {} {way}", function.name, figure(function.us.abs(), "us"))
+    format!("; but {} takes {} {way}", function.name, figure(function.us.abs(), Unit::Us))
 }
 
 /// A share that may be negative.
@@ -170,7 +171,7 @@ pub fn signed(share: f64) -> String {
 
 /// An estimated time; a limit if it is too short to be recorded.
 fn about(us: f64) -> String {
-    if us < SEEN_US { format!("less than {SEEN_US} µs") } else { format!("about {}", figure(us, "us")) }
+    if us < SEEN_US { format!("less than {SEEN_US} µs") } else { format!("about {}", figure(us, Unit::Us)) }
 }
 
 pub fn cautions(found: &Why) -> Vec<String> {
@@ -189,14 +190,15 @@ pub fn cautions(found: &Why) -> Vec<String> {
             about(strangers.map(|part| part.us).sum())
         };
         let own = found.own();
-        let interval =
-            own.ci.map_or_else(String::new, |ci| format!(" ({} to {})", figure(ci.low, "us"), figure(ci.high, "us")));
+        let interval = own
+            .ci
+            .map_or_else(String::new, |ci| format!(" ({} to {})", figure(ci.low, Unit::Us), figure(ci.high, Unit::Us)));
         cautions.push(format!(
             "other programs used the CPUs for {} of A's time and {} of B's: suspects are compared with the difference \
              without that, {}{interval}",
             us(a),
             us(b),
-            figure(own.us, "us")
+            figure(own.us, Unit::Us)
         ));
     }
     cautions.extend(not_captured(&found.missing));
@@ -320,7 +322,8 @@ pub fn overlaps(times: &[(&str, &ConditionTime)]) -> Vec<String> {
             each.truncate(LABELLED);
         }
         let more = if all > each.len() { format!(", the largest of {all}") } else { String::new() };
-        let each: Vec<String> = each.iter().map(|(us, label)| format!("{} of {label}", figure(*us, "us"))).collect();
+        let each: Vec<String> =
+            each.iter().map(|(us, label)| format!("{} of {label}", figure(*us, Unit::Us))).collect();
         (all > 0).then(|| format!("{what}: {}{more}", list(&each)))
     };
     let kinds = [
@@ -362,7 +365,7 @@ pub fn not_distinguishable(found: &Why, all: bool) -> Option<String> {
     let whole = found.own();
     if all {
         let whole = missed("the whole".to_owned(), whole.smallest_us, whole.shown);
-        let words = |(name, us): (String, f64)| format!("{name} ({})", figure(us, "us"));
+        let words = |(name, us): (String, f64)| format!("{name} ({})", figure(us, Unit::Us));
         let named: Vec<String> = whole.into_iter().chain(of_parts()).map(words).collect();
         let head = "Not distinguishable, with the smallest difference that would probably have been detected";
         return (!named.is_empty()).then(|| format!("{head}: {}.", list(&named)));
@@ -372,13 +375,13 @@ pub fn not_distinguishable(found: &Why, all: bool) -> Option<String> {
         "Not distinguishable: {} of {}; up to {} may have been missed, most in {largest} (each: --all).",
         of_parts().count(),
         count(parts().count(), "part"),
-        figure(us, "us")
+        figure(us, Unit::Us)
     ))
 }
 
 /// The largest of those that are not distinguishable, with the smallest detectable difference.
 pub fn not_shown(changes: &Changes, what: &str) -> Option<String> {
-    let words = |change: &NamedChange| Some(format!("{} ({})", change.name, figure(change.smallest_us?, "us")));
+    let words = |change: &NamedChange| Some(format!("{} ({})", change.name, figure(change.smallest_us?, Unit::Us)));
     let named: Vec<String> = changes.not_shown.iter().filter_map(words).collect();
     (!named.is_empty()).then(|| format!("Not distinguishable among {what}, the largest, with the smallest difference that would probably have been detected: {}.", list(&named)))
 }
@@ -425,7 +428,7 @@ pub fn events(means: &[EventMean]) -> Vec<String> {
         let counted: Vec<String> = means
             .iter()
             .filter(|mean| mean.event.side == which)
-            .map(|mean| format!("{} {}", figure(mean.value, ""), counted(&mean.event.what)))
+            .map(|mean| format!("{} {}", figure(mean.value, Unit::Plain), counted(&mean.event.what)))
             .collect();
         (!counted.is_empty()).then(|| format!("{} events per transaction: {}", side(which), counted.join(", ")))
     };
@@ -434,10 +437,10 @@ pub fn events(means: &[EventMean]) -> Vec<String> {
 
 /// A call chain that sleeps, with its time in A and in B and the difference.
 pub fn slept(change: &NamedChange) -> String {
-    let [a, b] = [change.a_us, change.b_us].map(|us| figure(us, "us"));
+    let [a, b] = [change.a_us, change.b_us].map(|us| figure(us, Unit::Us));
     let sign = if change.us < 0.0 { "-" } else { "+" };
-    let ends = change.ci.map(|ci| format!(" ({} to {})", figure(ci.low, "us"), figure(ci.high, "us")));
-    let (us, ends) = (figure(change.us.abs(), "us"), ends.unwrap_or_default());
+    let ends = change.ci.map(|ci| format!(" ({} to {})", figure(ci.low, Unit::Us), figure(ci.high, Unit::Us)));
+    let (us, ends) = (figure(change.us.abs(), Unit::Us), ends.unwrap_or_default());
     format!("{sign}{us}{ends}, A {a}, B {b}: {}", waits::waking_callers(&change.name))
 }
 

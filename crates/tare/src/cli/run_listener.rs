@@ -12,6 +12,7 @@ use tare_findings::find::Find;
 use tare_report::figures::figure;
 use tare_results::metric;
 use tare_results::schema::{Outcome, Outlived, Plan, SIDE, TrialRecord};
+use tare_results::unit::Unit;
 use tare_study::plan::queue::Next;
 use tare_text::{count, percent, was};
 
@@ -207,7 +208,7 @@ fn value_of(record: &TrialRecord) -> Option<String> {
     let queries = || {
         let all_s: f64 =
             metrics.iter().filter(|(name, _)| metric::query(name).is_some()).map(|(_, seconds)| seconds).sum();
-        (all_s > 0.0).then(|| format!("queries {}", figure(all_s, "s")))
+        (all_s > 0.0).then(|| format!("queries {}", figure(all_s, Unit::S)))
     };
     let one = || [metric::TPS, metric::ROUNDS_PER_S, metric::WALL_S].into_iter().find_map(of);
     under().or_else(one).or_else(queries)

@@ -9,6 +9,7 @@ use tare_drive::capture::interference::OthersSeen;
 use tare_results::covariate::{FOREIGN_FRACTION, Unbounded, unbounded};
 use tare_results::metric::{self, Better};
 use tare_results::schema::{Outcome, SampleRecord, TrialRecord};
+use tare_results::unit::Unit;
 use tare_study::language::settings::Sampling;
 use tare_text::count;
 
@@ -108,13 +109,13 @@ pub(super) fn check_figures(sample: &SampleRecord, done: Option<f64>, threads: u
     let most = MOST_PER_S * threads as f64;
     let is_result = |name: &str, value: f64| {
         let described = metric::describe(name);
-        let is_work = described.unit == "1/s" || described.is_primary() && described.better == Better::Higher;
+        let is_work = described.unit == Unit::PerS || described.is_primary() && described.better == Better::Higher;
         // The meaning of the study's own metrics is unknown, and tare itself counts the rounds of the counters.
         let is_known = metric::is_declared(name) && name != metric::ROUNDS_PER_S.name();
         let possible = match described.unit {
-            "1/s" if is_known => 0.0..=most,
-            "1/min" if is_known => 0.0..=60.0 * most,
-            "s" | "ms" | "us" | "ns" | "bytes" if is_known => 0.0..=f64::MAX,
+            Unit::PerS if is_known => 0.0..=most,
+            Unit::PerMin if is_known => 0.0..=60.0 * most,
+            Unit::S | Unit::Ms | Unit::Us | Unit::Ns | Unit::Bytes if is_known => 0.0..=f64::MAX,
             _ => f64::MIN..=f64::MAX,
         };
         possible.contains(&value) && (value > 0.0 || !is_work)

@@ -17,6 +17,7 @@ use tare_results::levels_of;
 use tare_results::metric::Better;
 use tare_results::pairs::{Rule, Stop};
 use tare_results::schema::{Duet, Race, Session, Settle};
+use tare_results::unit::Unit;
 use tare_stats::change_points::Drift;
 use tare_stats::racing::Question;
 use tare_stats::{Estimate, Interval};
@@ -169,7 +170,7 @@ pub(super) fn history(step: Option<f64>, drift: Option<f64>, runs: usize) -> His
         MetricHistory {
             condition: "base".to_owned(),
             name: name.to_owned(),
-            unit: String::new(),
+            unit: Unit::Plain,
             better,
             points: (0..runs)
                 .map(|run| Point { run: format!("run-{run:03}"), time: None, value: mean(run / 6), outlier: false })

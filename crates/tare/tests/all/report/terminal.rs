@@ -373,7 +373,7 @@ fn the_first_sentence_of_a_comparison_has_the_figures_of_a_difference() {
     let mut found = compare(side("placement=same-pu"), side("placement=float"), &options).unwrap();
     let ci = Some(Interval { low: 1.1, high: 1.3 });
     let metric = &mut found.metrics[0];
-    (metric.name, metric.unit) = ("score".to_owned(), String::new());
+    (metric.name, metric.unit) = ("score".to_owned(), tare_results::unit::Unit::Plain);
     (metric.mean_a, metric.mean_b, metric.ratio, metric.ci) = (-5.4, -4.2, None, None);
     metric.modes_b = Vec::new();
     metric.difference = Some(Change { value: 1.2, ci });

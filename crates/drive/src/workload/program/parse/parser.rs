@@ -114,7 +114,7 @@ pub(crate) fn named(name: &str, unit: Option<&str>, better: Option<&str>) -> Res
     let found = metric::of_name(name);
     let direction = if found.metric.better == Better::Higher { "higher" } else { "lower" };
     let says = format!("a metric called {name} has the unit \"{}\" and is better when {direction}", found.metric.unit);
-    if unit.is_some_and(|unit| unit != found.metric.unit) {
+    if unit.is_some_and(|unit| unit != found.metric.unit.name()) {
         let end = match unit.unwrap_or_default() {
             "1/s" => "per_s",
             unit => unit,
