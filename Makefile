@@ -7,7 +7,7 @@ export PATH := $(HOME)/.cargo/bin:$(PATH)
 # In the order of their dependencies; the other crates are parts of the program and not published.
 LIBRARIES := text files counters stats cpuset latency load topology noise
 
-.PHONY: arm book build check clean deb demo deny fuzz install kills limits package safeguards setup setup-arm test test-long test-numa tidy
+.PHONY: arm book build check clean deb demo deny fuzz install kills limits package safeguards semver setup setup-arm test test-long test-numa tidy
 
 ## demo: install what is missing, build, and measure what placement and luck do on this machine (two minutes after the build)
 demo: build
@@ -86,6 +86,13 @@ deb: build
 ## package: every library as a crate of its own, from the last commit (PACKAGE=--allow-dirty: as the files are now)
 package:
 	$(CARGO) package --locked --no-verify --exclude-lockfile $(PACKAGE) $(foreach crate,$(LIBRARIES),-p tare-$(crate))
+
+# The tool knows the rustdoc of recent compilers only.
+## semver: what breaks for users of the libraries since the last release (BASE=REVISION), by cargo-semver-checks
+BASE ?= $(shell git log -1 --format=%h -G'^Released on' -- CHANGELOG.md)
+semver:
+	@$(CARGO) semver-checks --version >/dev/null 2>&1 || { echo "cargo-semver-checks is missing: cargo install --locked cargo-semver-checks"; exit 3; }
+	$(CARGO) +stable semver-checks --baseline-rev $(BASE) $(foreach crate,$(LIBRARIES),-p tare-$(crate))
 
 setup:
 	scripts/setup build
