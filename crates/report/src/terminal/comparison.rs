@@ -207,13 +207,15 @@ pub fn many(found: &ManyComparison, options: &Options, style: Style) -> String {
     parts.extend(warned(style, &words::notes(&found.notes)));
     let judged: Vec<&AgainstFirst> = found.metrics.iter().filter(|row| row.metric.judged).collect();
     let head = format!("change against {base}, the largest first");
-    parts.push(titled(style, &head, &rows_of_many(&judged, &found.groups, style)));
+    parts.push(titled(style, &head, &rows_of_many(&judged, found, &found.groups, style)));
     parts.extend(base_words(found).map(|words| paragraph(style, &words)));
-    let costs: Vec<&AgainstFirst> =
-        found.metrics.iter().filter(|row| !row.metric.judged && metric::is_server_cost(&row.metric.name)).collect();
+    let is_none = |metric: &MetricComparison| metric.mean_a == 0.0 && metric.mean_b == 0.0;
+    let is_cost =
+        |row: &&AgainstFirst| !row.metric.judged && metric::is_server_cost(&row.metric.name) && !is_none(&row.metric);
+    let costs: Vec<&AgainstFirst> = found.metrics.iter().filter(is_cost).collect();
     if !costs.is_empty() {
         let head = "what an operation costs the server (tested separately from the above)";
-        parts.push(titled(style, head, &rows_of_many(&costs, &[], style)));
+        parts.push(titled(style, head, &rows_of_many(&costs, found, &[], style)));
     }
     let metrics: Vec<&MetricComparison> = found.metrics.iter().map(|row| &row.metric).collect();
     parts.push(explanation(options, style, "rows of the first table", &words::how_compared(&metrics), &metrics));
@@ -249,12 +251,19 @@ fn base_words(found: &ManyComparison) -> Option<String> {
     ))
 }
 
-fn rows_of_many(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> String {
+fn rows_of_many(judged: &[&AgainstFirst], of: &ManyComparison, groups: &[Grouped], style: Style) -> String {
+    let base = of.sides.first();
+    let is_side = |row: &&AgainstFirst| Some(&row.metric.condition.a) == base && row.metric.condition.b == row.against;
+    // Conditions of one run as sides: the name of the side says which.
+    let shows_conditions = !judged.iter().all(is_side);
     let mut sorted = judged.to_vec();
     sorted.sort_by(|a, b| words::size(&b.metric).total_cmp(&words::size(&a.metric)));
     let by = sorted.iter().find_map(|row| row.metric.adjusted.as_ref()).map(|found| &found.by);
     let by = by.map(|by| [format!("by {by}"), format!("{by} itself")]);
-    let mut heads = vec!["side", "condition", "metric", "change", "95% interval"];
+    let mut heads = vec!["side"];
+    heads.extend(shows_conditions.then_some("condition"));
+    heads.extend(["metric", "change", "95% interval"]);
+    let left = heads.len() - 2;
     heads.extend(by.iter().flatten().map(String::as_str));
     if !groups.is_empty() {
         heads.push("group");
@@ -263,17 +272,16 @@ fn rows_of_many(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> S
     let cells = |row: &AgainstFirst| {
         let metric = &row.metric;
         let interval = |ci| shown_interval(ci).map_or("-".to_owned(), changes_of);
-        let mut cells = vec![
-            plain(&row.against),
-            plain(&metric.condition.to_string()),
-            plain(&metric.name),
-            metric.ratio.map_or("-".to_owned(), |ratio| change(ratio - 1.0)),
-            interval(metric.ci),
-        ];
-        if let Some(found) = metric.difference {
-            let (value, ends) = words::difference(&found, metric.unit);
-            (cells[3], cells[4]) = (value, ends.unwrap_or_else(|| "-".to_owned()));
-        }
+        let mut cells = vec![plain(&row.against)];
+        cells.extend(shows_conditions.then(|| plain(&metric.condition.to_string())));
+        cells.push(plain(&metric.name));
+        cells.extend(match metric.difference {
+            Some(found) => {
+                let (value, ends) = words::difference(&found, metric.unit);
+                [value, ends.unwrap_or_else(|| "-".to_owned())]
+            }
+            None => [metric.ratio.map_or("-".to_owned(), |ratio| change(ratio - 1.0)), interval(metric.ci)],
+        });
         if by.is_some() {
             let adjusted = metric.adjusted.as_ref();
             cells.push(interval(adjusted.and_then(|found| found.ci)));
@@ -285,7 +293,7 @@ fn rows_of_many(judged: &[&AgainstFirst], groups: &[Grouped], style: Style) -> S
         cells.push(words::verdict(metric));
         cells
     };
-    lined(style, &heads, 3, sorted.into_iter().map(cells))
+    lined(style, &heads, left, sorted.into_iter().map(cells))
 }
 
 /// The whole output; `margin` is the margin of the gate.

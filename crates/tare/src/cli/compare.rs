@@ -5,6 +5,7 @@ use super::{Exit, Problem, output, results_problem};
 use crate::config;
 use clap::Args;
 use rustix::fs::OFlags;
+use std::collections::BTreeSet;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -77,14 +78,14 @@ pub(crate) fn run(args: Compare) -> Result<Exit, Problem> {
         return of_two(&found, audience);
     }
     let opened = Opened::of(&names)?;
-    let sides = opened.sides();
-    if args.html.is_some() || args.csv.is_some() {
-        let all = compare::compare_many(&sides, &options)?;
-        args.html
-            .as_ref()
-            .map_or(Ok(()), |path| written(&opened, path, html::changes(&all, options.min_effect).as_bytes()))?;
-        args.csv.as_ref().map_or(Ok(()), |path| written(&opened, path, &csv_of(&all)?))?;
+    if let Some(path) = &args.html {
+        let all = compare::compare_many(&opened.by_condition(), &options)?;
+        written(&opened, path, html::changes(&all, options.min_effect).as_bytes())?;
     }
+    if let Some(path) = &args.csv {
+        written(&opened, path, &csv_of(&compare::compare_many(&opened.sides(), &options)?)?)?;
+    }
+    let sides = if args.json { opened.sides() } else { opened.by_condition() };
     match sides.as_slice() {
         [(_, a), (_, b)] => of_two(&compare::compare(*a, *b, &options)?, opened.audience()),
         _ => {
@@ -199,6 +200,16 @@ impl Opened {
                 (name.clone(), Side { results, condition: condition.as_deref() })
             })
             .collect()
+    }
+
+    /// The same, for people: sides that are different conditions of one run have the names of these conditions.
+    fn by_condition(&self) -> Vec<(String, Side<'_>)> {
+        let mut sides = self.sides();
+        let own: BTreeSet<&String> = self.named.iter().filter_map(|(_, _, condition)| condition.as_ref()).collect();
+        if self.results.len() == 1 && own.len() == self.named.len() {
+            sides.iter_mut().for_each(|(name, side)| *name = side.condition.unwrap_or(name).to_owned());
+        }
+        sides
     }
 }
 

@@ -115,6 +115,14 @@ fn conditions_of_one_directory_are_compared_by_name() {
     let (code, out, _) = tare(&["compare", &side("placement=same-pu"), &side("placement=other-node")]);
     assert_eq!(code, 0);
     assert!(out.contains("factor placement") && out.contains("slower"), "{out}");
+    // Of three, each is named once, without its directory; in the document of programs as it was given.
+    let three = ["placement=same-pu", "placement=other-node", "placement=float"].map(side);
+    let (code, out, err) = tare(&["compare", &three[0], &three[1], &three[2]]);
+    assert_eq!(code, 0, "{err}");
+    assert!(one_line(&out).contains("side metric change 95% interval group verdict placement=other-node tps -"), "{out}");
+    assert!(!out.contains(&three[0]) && !out.contains("->"), "{out}");
+    let (_, out, _) = tare(&["compare", &three[0], &three[1], &three[2], "--json"]);
+    assert!(out.contains(&three[1]), "{out}");
     let (code, _, err) = tare(&["compare", &side("placement=same-po"), &side("placement=float")]);
     assert_eq!(code, 2);
     assert!(err.contains("did you mean `placement=same-pu`?"), "{err}");
