@@ -57,7 +57,7 @@ pub(crate) struct AbArgs {
     #[arg(long, value_name = "PCT", value_parser = effect)]
     minimum_effect: Option<f64>,
     /// The time for all trials, such as 30min, 90s or 2h [default: until it is decided; with --certify 30min]
-    #[arg(long, value_name = "TIME", value_parser = super::output::time)]
+    #[arg(long, alias = "within", value_name = "TIME", value_parser = super::output::time)]
     budget: Option<f64>,
     /// Number of sessions, each one run: this is the first, --resume runs the next. From 5 on, the verdict is over
     /// sessions [default: 1]

@@ -18,6 +18,19 @@ fn help_examples_fit_a_terminal_of_80_columns() {
     assert!(judge(&shown()) > 30);
 }
 
+#[test]
+fn a_limit_of_time_has_both_names_in_every_command() {
+    let mut names = Vec::new();
+    for command in shown().get_subcommands() {
+        for limit in command.get_arguments().filter(|own| matches!(own.get_long(), Some("within" | "budget"))) {
+            let other = if limit.get_long() == Some("within") { "budget" } else { "within" };
+            assert_eq!(limit.get_all_aliases(), Some(vec![other]), "{}", command.get_name());
+            names.push(command.get_name().to_owned());
+        }
+    }
+    assert_eq!(names, ["run", "ab", "bisect", "find", "why", "reproduce", "shard", "slurm"]);
+}
+
 /// The Rust files of a folder, without tests.
 fn sources(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

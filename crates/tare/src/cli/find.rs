@@ -59,7 +59,7 @@ pub(crate) struct FindArgs {
     #[arg(long, value_name = "PCT", default_value = "95%", value_parser = confidence)]
     confidence: f64,
     /// The time for all trials, such as 1h or 30min [default: until the best is known]
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, alias = "budget", value_name = "TIME", value_parser = time)]
     within: Option<f64>,
     /// Also race placements that are equivalent by the symmetry of the machine
     #[arg(long)]

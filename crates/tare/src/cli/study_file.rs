@@ -50,7 +50,7 @@ pub(crate) struct StudyChanges {
     samples: Option<usize>,
     /// The time for the whole run including its data, such as 1h or 90min: tare shortens the plan to fit [default: the
     /// plan's own time]
-    #[arg(long, value_name = "TIME", value_parser = super::output::time)]
+    #[arg(long, alias = "budget", value_name = "TIME", value_parser = super::output::time)]
     within: Option<f64>,
     /// Change one key of the study, for example sampling.trials=20 or factors.threads=1,2,4 (may be repeated)
     #[arg(long = "set", value_name = "PATH.KEY=VALUE")]

@@ -42,7 +42,7 @@ pub(crate) struct WhyArgs {
     #[arg(long, requires = "b")]
     prove: bool,
     /// With --prove: the time for all experiments together, such as 30min, 90s or 2h
-    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = super::output::time, requires = "prove")]
+    #[arg(long, alias = "budget", value_name = "TIME", default_value = "10min", value_parser = super::output::time, requires = "prove")]
     within: f64,
     /// With --prove: show the experiments and their time, and run none
     #[arg(long, requires = "prove")]

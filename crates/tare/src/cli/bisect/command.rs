@@ -65,7 +65,7 @@ pub struct BisectArgs {
     #[arg(long, value_name = "PCT", default_value = "95%", value_parser = confidence)]
     confidence: f64,
     /// The time for all builds and trials, such as 8h or 30min [default: until the commit is found]
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, alias = "within", value_name = "TIME", value_parser = time)]
     budget: Option<f64>,
     #[command(flatten)]
     turns: TurnsArgs,

@@ -41,7 +41,7 @@ pub(crate) struct ReproduceArgs {
     topology: Option<String>,
     /// The time for all experiments, such as 30min or 2h; all of it is used [default: each experiment's own number of
     /// trials]
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, alias = "budget", value_name = "TIME", value_parser = time)]
     within: Option<f64>,
     /// The server for the claims of the articles A and B, which are about MySQL; other claims name theirs [default:
     /// mariadb]

@@ -119,7 +119,10 @@ fn conditions_of_one_directory_are_compared_by_name() {
     let three = ["placement=same-pu", "placement=other-node", "placement=float"].map(side);
     let (code, out, err) = tare(&["compare", &three[0], &three[1], &three[2]]);
     assert_eq!(code, 0, "{err}");
-    assert!(one_line(&out).contains("side metric change 95% interval group verdict placement=other-node tps -"), "{out}");
+    assert!(
+        one_line(&out).contains("side metric change 95% interval group verdict placement=other-node tps -"),
+        "{out}"
+    );
     assert!(!out.contains(&three[0]) && !out.contains("->"), "{out}");
     let (_, out, _) = tare(&["compare", &three[0], &three[1], &three[2], "--json"]);
     assert!(out.contains(&three[1]), "{out}");
