@@ -1,7 +1,7 @@
 //! Text as wide as the terminal: wrapped lines, table rows, and stacked cells if the terminal is too narrow for a row.
 //! No row is wider than the terminal, and no text from outside controls it.
 
-use super::style::{Style, add, finish, fits, plain};
+use super::style::{Style, add, finish, fits, plain, table_of};
 use crate::tables::{Head, Table};
 use std::ops::Range;
 
@@ -110,7 +110,7 @@ pub(super) fn lined(style: Style, heads: &[&str], left: usize, rows: impl IntoIt
     loop {
         let ends = (next + 1).min(heads.len())..=heads.len();
         let part = |end| {
-            let whole = unwrapped(style, heads, left, &rows, next..end);
+            let whole = unwrapped(heads, left, &rows, next..end);
             if fits(&whole, style) { Some(whole) } else { broken(style, heads, left, &rows, next..end) }
         };
         let Some((end, text)) = ends.rev().find_map(|end| Some((end, part(end)?))) else {
@@ -134,22 +134,22 @@ fn broken(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>], colum
             cells.map(|(index, cell)| if index < left { folded(cell, *width) } else { cell.clone() }).collect()
         };
         let rows: Vec<Vec<String>> = rows.iter().map(cells).collect();
-        Some(unwrapped(style, &heads, left, &rows, columns.clone())).filter(|text| fits(text, style))
+        Some(unwrapped(&heads, left, &rows, columns.clone())).filter(|text| fits(text, style))
     })
 }
 
 /// One table with whole names if it fits the terminal, or else with broken ones.
 pub(super) fn whole(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>]) -> Option<String> {
-    let natural = unwrapped(style, heads, left, rows, left..heads.len());
+    let natural = unwrapped(heads, left, rows, left..heads.len());
     if fits(&natural, style) { Some(natural) } else { broken(style, heads, left, rows, left..heads.len()) }
 }
 
-/// One table as wide as its cells: the width of a terminal would break figures, and not only names.
-fn unwrapped(style: Style, heads: &[&str], left: usize, rows: &[Vec<String>], columns: Range<usize>) -> String {
+/// One table as wide as its cells: one that is made for a width breaks figures, and not only names.
+fn unwrapped(heads: &[&str], left: usize, rows: &[Vec<String>], columns: Range<usize>) -> String {
     let is_shown = |index: usize| index < left || columns.contains(&index);
     let heads: Vec<&str> =
         heads.iter().enumerate().filter(|(index, _)| is_shown(*index)).map(|(_, head)| *head).collect();
-    let mut table = Style { width: None, ..style }.table(&heads, left);
+    let mut table = table_of(&heads, left);
     for cells in rows {
         let cells = cells.iter().enumerate().filter(|(index, _)| is_shown(*index));
         add(&mut table, left, cells.map(|(_, cell)| cell.clone()).collect());

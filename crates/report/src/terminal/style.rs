@@ -68,21 +68,18 @@ impl Style {
         if self.plain { text.replace('µ', "u") } else { text }
     }
 
-    /// A table without borders: the first `left` columns are text, the others numbers.
-    pub(super) fn table(self, head: &[&str], left: usize) -> Table {
-        let mut table = Table::new();
-        table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-        if let Some(width) = self.width {
-            table.set_content_arrangement(ContentArrangement::Dynamic).set_width(width);
-        }
-        table.set_header(head.iter().enumerate().map(|(index, name)| cell(index, left, (*name).to_owned())));
-        table
-    }
-
     /// Takes out what is not shown of a long list, between its first and last rows; how many these were.
     pub(super) fn shorten<T>(self, rows: &mut Vec<T>) -> usize {
         if self.all || rows.len() <= LONG { 0 } else { rows.drain(FIRST..rows.len() - LAST).count() }
     }
+}
+
+/// A table without borders: the first `left` columns are text, the others numbers.
+pub(super) fn table_of(head: &[&str], left: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+    table.set_header(head.iter().enumerate().map(|(index, name)| cell(index, left, (*name).to_owned())));
+    table
 }
 
 pub(super) fn fits(text: &str, style: Style) -> bool {
