@@ -104,6 +104,25 @@ fn what_stands_in_for_a_ladder_must_hold_without_them_too() {
     assert!(answer.verdict.is_claim() && again.is_claim() && !again.claims_the_same(&answer.verdict), "{answer:?}");
 }
 
+/// Each condition has two clean trials, but one of them has no throughput.
+#[test]
+fn clean_trials_without_a_figure_to_compare_decide_nothing() {
+    let mut trials = Vec::new();
+    for block in 0..6 {
+        for (condition, tps) in [("placement=a", 1000.0), ("placement=b", 500.0)] {
+            let luck = 1.0 + 0.0001 * ((7 * trials.len()) % 11) as f64;
+            let mut made = trial(trials.len(), block, condition, tps * luck, condition == "placement=a" && block > 1);
+            if condition == "placement=a" && block == 1 {
+                made.samples[0].metrics.clear();
+            }
+            trials.push(made);
+        }
+    }
+    let answer = answered(&results("best", trials));
+    assert!(answer.verdict.is_claim(), "{answer:?}");
+    assert_eq!((without(&answer), answer.decides()), (&Without::TooFew, None), "{answer:?}");
+}
+
 /// Six blocks of three conditions; only the first `clean` trials of one of them are not disturbed.
 #[test]
 fn one_clean_trial_of_a_condition_decides_nothing_and_two_do() {
