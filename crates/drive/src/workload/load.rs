@@ -227,7 +227,8 @@ pub struct LoadContext<'a> {
     /// Name of the server's engine; empty without a server.
     pub engine: &'a str,
     pub dialect: &'static dyn Dialect,
-    /// The server, if this program started it: its process may be inspected and ended.
+    /// The server, unless the clients are on another host; whether its process may be inspected and ended:
+    /// [`Server::is_ours`].
     pub server: Option<&'a dyn Server>,
     pub connect: &'a Connect<'a>,
     /// Location of the server: only on this machine its threads can be observed and bound.

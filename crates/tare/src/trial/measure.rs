@@ -2,6 +2,7 @@
 
 use super::error::{Began, server_error};
 use super::job::{Begun, TrialHost, note_captures, note_no_captures};
+use super::load::TrialLoad;
 use super::server_start::{self, TrialData};
 use super::settings::{apply_machine, how_settled, verify_charset, verify_option, verify_process};
 use super::two_hosts::{Clients, Job};
@@ -13,14 +14,13 @@ use std::time::{Duration, Instant};
 use tare_drive::capture;
 use tare_drive::capture::interference::OthersSeen;
 use tare_drive::capture::settings::CaptureSettings;
-use tare_drive::sut::{SharedAffinities, SutWatch, SystemUnderTest, WatchSettings};
-use tare_drive::workload::{Driven, Load, LoadContext, LoadError, Measured, Progress, ServerAt};
-use tare_engine::{Server, Spinning, program_sha1};
+use tare_drive::sut::{SharedAffinities, SutWatch, SystemUnderTest};
+use tare_drive::workload::{Driven, Load, LoadError, Measured, Progress};
+use tare_engine::{Server, program_sha1};
 use tare_files::check_room;
 use tare_noise::host_name;
 use tare_results::covariate::CLIENT_HOST;
 use tare_results::metric::Named;
-use tare_results::probe::ProbeUse;
 use tare_results::schema::{AppliedSetting, Outcome, PoolRecord, RanOn, SampleRecord, TrialRecord, Turns};
 use tare_results::{disturbed, store};
 use tare_study::plan::estimate::counts;
@@ -248,38 +248,8 @@ impl Trial<'_> {
         server: Option<&dyn Server>,
         affinities: Option<SharedAffinities>,
     ) -> Result<(Driven, Option<Begun>), LoadError> {
-        let task = &self.task;
-        let settings = &task.condition.settings;
-        let (seed, placement) = (self.seed(), self.watch_settings());
-        let sut = match server {
-            None => SystemUnderTest::own_process(),
-            Some(server) if server.is_ours() => SystemUnderTest::started(server),
-            Some(_) => SystemUnderTest::running(None),
-        };
         let host = TrialHost::new(self, server);
-        let connect = || {
-            let mut session = server.ok_or(LoadError::NoServer)?.connect()?;
-            session.set_spinning(placement.spinning.clone());
-            Ok(session)
-        };
-        let stage = LoadContext {
-            engine: settings.engine.kind.name(),
-            dialect: settings.engine.kind.dialect(),
-            server,
-            connect: &connect,
-            server_at: server.map_or(ServerAt::Here, |server| ServerAt::of(&server.target().address)),
-            threads: settings.workload.threads,
-            seed,
-            counts: counts(settings, &task.sampling),
-            settle: &settings.workload.settle,
-            turns: self.plan.turns.map(|_| Turns::in_sample(task.sampling.sample_s)),
-            settled: None,
-            placement: &placement,
-            watch: SutWatch::new(sut, placement.clone()).journalled(affinities),
-            host: &host,
-            cache: state::cache_directory().map_err(LoadError::own)?,
-        };
-        let driven = load.drive(stage)?;
+        let driven = self.load().drive(load, server, affinities, &host)?;
         Ok((driven, host.into_captures()))
     }
 
@@ -291,7 +261,7 @@ impl Trial<'_> {
     ) -> Result<(Driven, Option<Begun>), LoadError> {
         let settings = &self.task.condition.settings;
         let host = TrialHost::new(self, Some(server));
-        let mut watch = self.watch_settings();
+        let mut watch = self.load().watch_settings();
         let cpus = std::mem::take(&mut watch.placement.client);
         // Threads named by the other host are bound only if they are the server's, and with a journal to restore them.
         let affinities = running::affinities(&self.task.placement).map_err(LoadError::own)?;
@@ -300,7 +270,7 @@ impl Trial<'_> {
             settings,
             cpus: &cpus,
             counts: counts(settings, &self.task.sampling),
-            seed: self.seed(),
+            seed: self.load().seed(),
             watch: SutWatch::new(SystemUnderTest::started(server), watch)
                 .without_clients(settings.workload.threads)
                 .journalled(affinities.clone()),
@@ -312,21 +282,14 @@ impl Trial<'_> {
         Ok((driven, host.into_captures()))
     }
 
-    fn seed(&self) -> u64 {
-        self.task.sampling.seed.wrapping_add(self.task.planned.trial as u64)
-    }
-
-    fn watch_settings(&self) -> WatchSettings {
-        let task = &self.task;
-        let capture = &task.condition.settings.capture;
-        WatchSettings {
-            placement: task.placement.clone(),
-            chance_seed: self.seed().wrapping_add(1),
-            memory: capture.memory,
-            schedule: capture.schedule,
-            cache: capture.cache,
-            probe_share: (task.sampling.probe_use() != ProbeUse::Off).then_some(task.sampling.probe_share),
-            spinning: task.condition.settings.client.spin.then(Spinning::default),
+    fn load(&self) -> TrialLoad<'_> {
+        let Task { condition, placement, sampling, planned, .. } = &self.task;
+        TrialLoad {
+            settings: &condition.settings,
+            sampling,
+            placement,
+            trial: planned.trial,
+            turns: self.plan.turns.map(|_| Turns::in_sample(sampling.sample_s)),
         }
     }
 

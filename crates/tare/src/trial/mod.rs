@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `job` | the input of a trial, and what its load reports to it: progress, captures |
 //! | `measure` | the sequence of a trial, and its record |
+//! | `load` | the load against the server: also of `tare load`, which is one trial |
 //! | `lifetime` | the rungs of a ladder, which share a server, and a load whose parts need a server each |
 //! | `server_start` | the restored data, and the server on it, with the memory policies of its placement |
 //! | `running` | a running server, instead of one on a copy of the data |
@@ -16,6 +17,7 @@ pub(crate) mod agent;
 mod error;
 mod job;
 mod lifetime;
+pub(crate) mod load;
 mod measure;
 pub(crate) mod running;
 pub(crate) mod samples;
@@ -25,3 +27,4 @@ mod two_hosts;
 
 pub(crate) use error::TrialError;
 pub(crate) use job::Trial;
+pub(crate) use settings::verify_charset;

@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use tare_cpuset::{ThreadRef, observe};
 use tare_drive::sut::{SharedAffinities, SystemUnderTest};
 use tare_drive::workload::LoadError;
-use tare_engine::{EngineError, RunningServer, Server, TlsMode, target_of};
+use tare_engine::{ConnectTarget, EngineError, RunningServer, Server, TlsMode, target_of};
 use tare_noise::{HostLock, ThreadAffinities};
 use tare_results::factor;
 use tare_results::schema::{AppliedSetting, TrialRecord};
 use tare_results::store::LOGS;
-use tare_study::language::settings::Settings;
+use tare_study::language::settings::{EngineSettings, Settings};
 use tare_topology::ResolvedPlacement;
 
 /// Connects to the server, restarted if the study says how, and records its version, settings and what is uncontrolled.
@@ -240,7 +240,12 @@ fn run_command(trial: &Trial<'_>, command: &[String], deadline: Instant) -> Resu
 /// Connects to the server of the study, as the study and the user's own files say.
 fn attach(trial: &Trial<'_>) -> Result<RunningServer, TrialError> {
     let settings = &trial.task.condition.settings.engine;
-    let mut target = target_of(settings.running.login(trial.password.clone()), settings.kind)?;
+    Ok(RunningServer::attach(settings.kind, target(settings, trial.password.clone())?)?)
+}
+
+/// Where a running server is, and how to log in and which character set to use there.
+pub(crate) fn target(settings: &EngineSettings, password: Option<String>) -> Result<ConnectTarget, EngineError> {
+    let mut target = target_of(settings.running.login(password), settings.kind)?;
     target.charset = settings.charset;
-    Ok(RunningServer::attach(settings.kind, target)?)
+    Ok(target)
 }

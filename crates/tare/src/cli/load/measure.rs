@@ -7,13 +7,13 @@ use super::request::{LoadRequest, MeasuredSystem};
 use super::view::{self, Viewed};
 use crate::cli::{Exit, Problem, execution, output};
 use crate::state::Host;
-use crate::trial::{running, samples};
+use crate::trial::load::TrialLoad;
+use crate::trial::{running, samples, verify_charset};
 use tare_drive::capture::interference::OthersSeen;
-use tare_drive::sut::{SharedAffinities, SutWatch, SystemUnderTest, WatchSettings};
+use tare_drive::sut::SharedAffinities;
 use tare_drive::workload::sessions::Reconnect;
-use tare_drive::workload::{self, AnyLoad, Driven, LoadContext, ServerAt};
-use tare_engine::Spinning;
-use tare_study::plan::estimate::counts;
+use tare_drive::workload::{self, AnyLoad, Driven};
+use tare_engine::RunningServer;
 use tare_topology::{Machine, ResolvedPlacement};
 
 /// Measures the requested load and prints the result.
@@ -25,11 +25,13 @@ pub(crate) fn measure(request: LoadRequest<'_>, report: &ReportArgs, survives: b
     if let Some(out) = &request.args.out {
         return request.keep(out, report.json);
     }
-    let measured_system = MeasuredSystem::of(&request)?;
+    let server = RunningServer::attach(request.engine, request.target.clone())?;
+    verify_charset(&request.settings.engine, &server)?;
+    let measured_system = MeasuredSystem::of(&request, &server);
     let (again, engine) = (request.target.clone(), request.engine);
     let reconnect = survives.then(|| Reconnect::new(move || engine.connect(&again)));
     let prompt = Prompt::new(&request, report, reconnect)?;
-    let driven = drive(&request, &prompt)?;
+    let driven = drive(&request, &server, &prompt)?;
     note_disturbance(&request, &driven);
     if request.args.searches() {
         other_views::print_search(&measured_system, driven.searches.first().ok_or_else(no_sample)?, report.json)?;
@@ -73,44 +75,14 @@ fn no_sample() -> Problem {
     Problem::new(Exit::TrialFailed, "the load made no sample")
 }
 
-/// Drives one sample with the code of a trial, which binds threads, watches them and verifies their placement.
-/// Affinities are restored on every return, and after kill -9 by the next start.
-fn drive(request: &LoadRequest<'_>, prompt: &dyn workload::Host) -> Result<Driven, Problem> {
-    let LoadRequest { engine, target, .. } = request;
-    let (placement, threads, seed) = (placement(request)?, request.threads(), request.sampling.seed);
-    let spinning = request.settings.client.spin.then(Spinning::default);
-    let watch = WatchSettings {
-        placement,
-        chance_seed: seed,
-        memory: false,
-        schedule: false,
-        cache: false,
-        probe_share: None,
-        spinning: spinning.clone(),
-    };
-    let held = AffinityGuard::take(&watch.placement)?;
-    let stage = LoadContext {
-        engine: engine.name(),
-        dialect: engine.dialect(),
-        server: None,
-        connect: &|| {
-            let mut session = engine.connect(target)?;
-            session.set_spinning(spinning.clone());
-            Ok(session)
-        },
-        server_at: ServerAt::of(&target.address),
-        threads,
-        seed,
-        counts: counts(&request.settings, &request.sampling),
-        settle: &workload::Settle::default(),
-        turns: None,
-        settled: None,
-        placement: &watch,
-        watch: SutWatch::new(SystemUnderTest::running(None), watch.clone()).journalled(held.affinities.clone()),
-        host: prompt,
-        cache: crate::state::cache_directory()?,
-    };
-    let driven = request.settings.workload.load.load().drive(stage);
+/// Drives the load as the first trial of its study. Affinities are restored on every return, and after kill -9 by the
+/// next start.
+fn drive(request: &LoadRequest<'_>, server: &RunningServer, prompt: &dyn workload::Host) -> Result<Driven, Problem> {
+    let LoadRequest { settings, sampling, .. } = request;
+    let placement = placement(request)?;
+    let held = AffinityGuard::take(&placement)?;
+    let load = TrialLoad { settings, sampling, placement: &placement, trial: 0, turns: None };
+    let driven = load.drive(settings.workload.load.load(), Some(server), held.affinities.clone(), prompt);
     running::put_back(held.affinities.as_ref())?;
     driven.map_err(|e| request.failed(e))
 }

@@ -343,6 +343,7 @@ impl KeyOptions for ServerKeys {
             taken: &["mysql-db", "mysql_db", "pgsql-db", "pgsql_db"],
             ..KeyOption::new("database", "engine", "database")
         },
+        KeyOption::new("charset", "engine", "charset"),
     ];
 }
 

@@ -3,11 +3,13 @@
 
 use super::options::{RunArgs, ServerArgs};
 use crate::cli::{Exit, Problem, run};
+use crate::trial::running;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use tare_drive::capture::settings::CaptureSettings;
 use tare_drive::workload::{AnyLoad, LoadError};
-use tare_engine::{Address, ConnectTarget, Engine, EngineError, RunningServer, Server, target_of};
+use tare_engine::{Address, ConnectTarget, Engine, EngineError, RunningServer, Server};
 use tare_study::language::made::{KeyValue, MadeStudy};
 use tare_study::language::parse::Overrides;
 use tare_study::language::settings::{Sampling, Settings};
@@ -54,10 +56,11 @@ impl<'a> LoadRequest<'a> {
         values.extend(of_load);
         values.extend(args.keys.values().iter().filter(|(_, key, _)| !TIMES.contains(key)).cloned());
         let made = MadeStudy { name: "load", origin: "tare load", question: None, values, factors: Vec::new() };
-        let (settings, sampling) = made.settings()?;
+        let (mut settings, sampling) = made.settings()?;
+        // What a study records of every sample is not printed here.
+        settings.capture = CaptureSettings { memory: false, schedule: false, cache: false, ..settings.capture };
         let sampling = Sampling { samples: 1, warmup_s: args.warmup_s(), sample_s: args.sample_s(), ..sampling };
-        let login = settings.engine.running.login(server.password()?);
-        let target = target_of(login, engine).map_err(|e| match e {
+        let target = running::target(&settings.engine, server.password()?).map_err(|e| match e {
             EngineError::NoAddress { .. } => e.into(),
             _ => Problem::new(Exit::Usage, e.to_string()),
         })?;
@@ -147,10 +150,8 @@ pub(crate) struct MeasuredSystem {
 }
 
 impl MeasuredSystem {
-    /// Describes the server over a connection of its own.
-    pub(crate) fn of(request: &LoadRequest<'_>) -> Result<Self, Problem> {
-        let server = RunningServer::attach(request.engine, request.target.clone())?;
-        Ok(Self {
+    pub(crate) fn of(request: &LoadRequest<'_>, server: &RunningServer) -> Self {
+        Self {
             engine: request.engine.name(),
             version: server.version().to_owned(),
             transport: match server.address() {
@@ -162,7 +163,7 @@ impl MeasuredSystem {
             workload: request.settings.workload.load.load().name(),
             files: request.places.names.clone(),
             client_threads: request.threads(),
-        })
+        }
     }
 
     pub(crate) fn words(&self) -> String {

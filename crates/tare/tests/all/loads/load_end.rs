@@ -41,6 +41,19 @@ fn the_load_summary_names_the_server_the_transport_and_the_workload() {
     assert!(measured["encryption"].is_null() && measured["client_threads"] == 2, "{measured}");
 }
 
+/// The statement fails with any other character set, because its subquery has two rows.
+#[test]
+fn a_load_connects_with_the_requested_character_set() {
+    let theirs = Theirs::new(&Mariadb);
+    let is_latin1 = "SELECT IF(@@character_set_client = 'latin1', 1, (SELECT 1 UNION SELECT 2));\n";
+    std::fs::write(theirs.world.path("own.sql"), is_latin1).unwrap();
+    let socket = theirs.server.address().to_string();
+    for (charset, code) in [("latin1", 0), ("utf8mb4", 4)] {
+        let load = ["load", "own.sql", "--socket", &socket, "--time", "200ms", "--warmup", "0", "--charset", charset];
+        theirs.world.exits(code, &load);
+    }
+}
+
 /// Sends SIGINT after the load has printed the given line.
 fn interrupted_after(mut load: Child, printed: &std::path::Path, line: &str) -> (i32, String) {
     let deadline = Instant::now() + Duration::from_secs(30);
